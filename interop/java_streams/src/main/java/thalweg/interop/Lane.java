@@ -1,0 +1,115 @@
+package thalweg.interop;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AlterConfigOp;
+import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.common.config.ConfigResource;
+
+/** What one scenario works with: a broker, an admin client, a directory, and names of its own. */
+final class Lane implements AutoCloseable {
+    final String bootstrap;
+    final Optional<Broker> broker;
+    final Path directory;
+    final long seed;
+    final boolean full;
+    final Admin admin;
+    private final List<WordCount> instances = new ArrayList<>();
+
+    private Lane(String bootstrap, Optional<Broker> broker, Path directory, long seed, boolean full) {
+        this.bootstrap = bootstrap;
+        this.broker = broker;
+        this.directory = directory;
+        this.seed = seed;
+        this.full = full;
+        this.admin = Admin.create(Map.of("bootstrap.servers", bootstrap));
+    }
+
+    static Lane open(Map<String, String> options, Path directory, long seed, boolean full) throws Exception {
+        Files.createDirectories(directory);
+        if (options.containsKey("bootstrap")) {
+            return new Lane(options.get("bootstrap"), Optional.empty(), directory, seed, full);
+        }
+        Broker broker = new Broker(options.get("broker"), directory.resolve("broker"));
+        try {
+            broker.start();
+        } catch (Exception problem) {
+            broker.close();
+            throw problem;
+        }
+        return new Lane(broker.bootstrap(), Optional.of(broker), directory, seed, full);
+    }
+
+    /** A name that no other run uses, so that a broker may serve several runs. */
+    String name(String base) {
+        return base + "-" + seed;
+    }
+
+    void createTopic(String name, int partitions) throws Exception {
+        admin.createTopics(List.of(new NewTopic(name, partitions, (short) 1))).all().get(30, TimeUnit.SECONDS);
+    }
+
+    void setGroupConfig(String group, String name, String value) throws Exception {
+        ConfigResource resource = new ConfigResource(ConfigResource.Type.GROUP, group);
+        AlterConfigOp set = new AlterConfigOp(new ConfigEntry(name, value), AlterConfigOp.OpType.SET);
+        admin.incrementalAlterConfigs(Map.of(resource, List.of(set))).all().get(30, TimeUnit.SECONDS);
+    }
+
+    /** Starts an instance of the word count, which ends with the lane. */
+    WordCount instance(String application, String input, String output, int number) {
+        WordCount instance = new WordCount(this, application, input, output, number);
+        instances.add(instance);
+        instance.start();
+        return instance;
+    }
+
+    /** Output of Kafka's own command-line tool, run as a process like a user would. */
+    String streamsGroupCommand(String... arguments) throws Exception {
+        List<String> command = new ArrayList<>(List.of(
+            Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp", System.getProperty("java.class.path"),
+            "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
+            "org.apache.kafka.tools.streams.StreamsGroupCommand", "--bootstrap-server", bootstrap));
+        command.addAll(List.of(arguments));
+        Path out = Files.createTempFile(directory, "tool-", ".txt");
+        Process process = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(out.toFile()).start();
+        if (!process.waitFor(60, TimeUnit.SECONDS)) {
+            process.destroyForcibly();
+            throw new AssertionError("StreamsGroupCommand did not end within 60 s");
+        }
+        String text = Files.readString(out);
+        if (process.exitValue() != 0) {
+            throw new AssertionError("StreamsGroupCommand ended with code " + process.exitValue() + ":\n" + text);
+        }
+        return text;
+    }
+
+    @Override
+    public void close() throws Exception {
+        for (WordCount instance : instances) {
+            instance.close();
+        }
+        admin.close(java.time.Duration.ofSeconds(5));
+        if (broker.isPresent()) {
+            broker.get().close();
+        }
+    }
+
+    static void delete(Path root) throws IOException {
+        try (Stream<Path> files = Files.walk(root)) {
+            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.deleteIfExists(file);
+            }
+        }
+    }
+}
