@@ -1,1 +1,53 @@
-fn main() {}
+//! The project's chores: `cargo xtask ci | tidy | interop LANE`. Runs other commands and checks the repository's rules.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool talks to its user")]
+
+mod interop;
+mod run;
+mod tidy;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: cargo xtask COMMAND
+  ci                               all that a change must pass, in the order of cost
+  tidy                             repository rules: arrows between crates, file sizes, handler docs
+  interop LANE [--full] [--release] [-- ARG...]
+                                   one lane of interop/ against a broker built from this tree";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match args.as_slice() {
+        ["ci"] => ci(),
+        ["tidy"] => tidy::main(),
+        ["interop", lane, rest @ ..] => interop::main(lane, rest),
+        _ => {
+            eprintln!("{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// What follows the test run in `.ci/run`; stops at the first failure.
+fn ci() -> ExitCode {
+    let steps: &[(&str, &[&str])] = &[
+        ("format", &["cargo", "fmt", "--all", "--check"]),
+        ("clippy", &["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+    ];
+    for (name, command) in steps {
+        if let Err(problem) = run::step(name, command) {
+            eprintln!("{problem}");
+            return ExitCode::FAILURE;
+        }
+    }
+    for check in [
+        tidy::main as fn() -> ExitCode,
+        || interop::main("java_streams", &[]),
+        || interop::main("kdiff", &[]),
+    ] {
+        let code = check();
+        if code != ExitCode::SUCCESS {
+            return code;
+        }
+    }
+    ExitCode::SUCCESS
+}
