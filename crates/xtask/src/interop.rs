@@ -4,7 +4,7 @@
 
 use crate::run;
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ExitCode, Stdio};
 
 const MISSING_TOOL: u8 = 4;
@@ -55,7 +55,7 @@ fn java_streams(full: bool, release: bool, extra: &[&str]) -> Result<(), Failure
             return Err(Failure { code: MISSING_TOOL, message });
         }
     }
-    let broker = build(release)?;
+    let broker = run::build_broker(release)?;
     let folder = run::root().join("interop/java_streams");
     let pom = folder.join("pom.xml");
     run::step("interop java_streams: build", &["mvn", "-q", "-B", "-f", &pom.to_string_lossy(), "package"])?;
@@ -83,7 +83,7 @@ fn kdiff(release: bool, extra: &[&str]) -> Result<(), Failure> {
         return Ok(());
     }
     let recording = run::root().join("interop/kdiff/kafka-4.4.0.json.xz");
-    let broker = Serving::start(&build(release)?)?;
+    let broker = Serving::start(&run::build_broker(release)?)?;
     let cases = std::fs::read_to_string(run::root().join("interop/kdiff/only.txt"))
         .map_err(|problem| format!("interop/kdiff/only.txt: {problem}"))?;
     let only =
@@ -98,18 +98,6 @@ fn kdiff(release: bool, extra: &[&str]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn build(release: bool) -> Result<PathBuf, String> {
-    let words: &[&str] = if release {
-        &["cargo", "build", "--package", "thalweg", "--release"]
-    } else {
-        &["cargo", "build", "--package", "thalweg"]
-    };
-    run::step("build", words)?;
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| run::root().join("target"), PathBuf::from);
-    Ok(target.join(if release { "release" } else { "debug" }).join("thalweg"))
-}
-
 /// A broker with the settings of the recording, on a port and in a directory of its own, ended with the value.
 struct Serving {
     process: Child,
@@ -118,7 +106,7 @@ struct Serving {
 }
 
 impl Serving {
-    fn start(program: &std::path::Path) -> Result<Self, String> {
+    fn start(program: &Path) -> Result<Self, String> {
         let directory = std::env::temp_dir().join(format!("thalweg-interop-{}", std::process::id()));
         let data = format!("log.dirs={}", directory.display());
         let mut process = run::command(&program.to_string_lossy())

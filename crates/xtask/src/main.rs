@@ -1,6 +1,7 @@
 //! The project's chores: `cargo xtask ci | tidy | interop LANE`. Runs other commands and checks the repository's rules.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool talks to its user")]
 
+mod footprint;
 mod interop;
 mod run;
 mod tidy;
@@ -10,6 +11,7 @@ use std::process::ExitCode;
 const USAGE: &str = "usage: cargo xtask COMMAND
   ci                               all that a change must pass, in the order of cost
   tidy                             repository rules: arrows between crates, file sizes, handler docs
+  footprint                        start-up time and idle memory of the release build
   interop LANE [--full] [--release] [-- ARG...]
                                    one lane of interop/ against a broker built from this tree";
 
@@ -19,6 +21,7 @@ fn main() -> ExitCode {
     match args.as_slice() {
         ["ci"] => ci(),
         ["tidy"] => tidy::main(),
+        ["footprint"] => footprint::main(),
         ["interop", lane, rest @ ..] => interop::main(lane, rest),
         _ => {
             eprintln!("{USAGE}");

@@ -35,3 +35,18 @@ pub(crate) fn step(name: &str, words: &[&str]) -> Result<(), String> {
 pub(crate) fn exists(program: &str, version: &str) -> bool {
     command(program).arg(version).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
 }
+
+/// Builds the `thalweg` binary of this tree and says where it is.
+///
+/// # Errors
+/// What failed, in one line.
+pub(crate) fn build_broker(release: bool) -> Result<PathBuf, String> {
+    let words: &[&str] = if release {
+        &["cargo", "build", "--package", "thalweg", "--release"]
+    } else {
+        &["cargo", "build", "--package", "thalweg"]
+    };
+    step("build", words)?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    Ok(target.join(if release { "release" } else { "debug" }).join("thalweg"))
+}
