@@ -1,0 +1,72 @@
+//! DeleteGroups (key 42), v0–3, behind the handler's authorization.
+//!
+//! Checks in order, per group; one group's failure does not touch the others:
+//! 1. group exists        else GROUP_ID_NOT_FOUND
+//! 2. no members          else NON_EMPTY_GROUP
+//!
+//! Doubles are dropped first. A deleted group leaves tombstones of all its offsets and then its own.
+//! Internal topics of a streams group stay (DL-3).
+
+use std::collections::BTreeSet;
+
+use crate::group::fail::Fail;
+use crate::group::offsets;
+use crate::group::state::Group;
+use crate::group::step::Step;
+use crate::group::streams;
+use crate::wire::consumer_offsets::{
+    GroupMetadataKey, Record, StreamsGroupMetadataKey, StreamsGroupTargetAssignmentMetadataKey,
+    StreamsGroupTopologyKey,
+};
+use crate::wire::delete_groups::response::DeletableGroupResult;
+use crate::wire::{ErrorCode, Str};
+
+/// Deletes each group that may be deleted.
+pub(super) fn delete(step: &mut Step<'_>, ids: Vec<Str>) -> Vec<DeletableGroupResult> {
+    let mut seen = BTreeSet::new();
+    let distinct = ids.into_iter().filter(|id| seen.insert(id.clone()));
+    distinct.map(|id| result(delete_one(step, &id), id)).collect()
+}
+
+fn result(deleted: Result<(), Fail>, group_id: Str) -> DeletableGroupResult {
+    let (error_code, error_message) = match deleted {
+        Ok(()) => (ErrorCode::NONE, None),
+        Err(fail) => (fail.code, fail.message.map(Str::from)),
+    };
+    DeletableGroupResult { group_id, error_code, error_message, ..Default::default() }
+}
+
+fn delete_one(step: &mut Step<'_>, id: &Str) -> Result<(), Fail> {
+    let Some(group) = step.hard.group(id) else {
+        return Err(Fail::new(ErrorCode::GROUP_ID_NOT_FOUND, format!("Group {id} not found.")));
+    };
+    if !group.is_empty() {
+        return Err(ErrorCode::NON_EMPTY_GROUP.into());
+    }
+    let group_tombstones = tombstones(id, group);
+    for record in offsets::tombstones(step.hard.offsets(), id) {
+        step.record(record);
+    }
+    for record in group_tombstones {
+        step.record(record);
+    }
+    streams::forget(step, id);
+    Ok(())
+}
+
+/// 10.4 and 21.4, for a group without members. A simple group gets a tombstone although no record
+/// of its own exists, as in Kafka.
+fn tombstones(id: &Str, group: &Group) -> Vec<Record> {
+    let group_id = id.clone();
+    match group {
+        Group::Simple => vec![Record::GroupMetadata(GroupMetadataKey { group: group_id }, None)],
+        Group::Streams(_) => vec![
+            Record::StreamsGroupTargetAssignmentMetadata(
+                StreamsGroupTargetAssignmentMetadataKey { group_id: group_id.clone() },
+                None,
+            ),
+            Record::StreamsGroupMetadata(StreamsGroupMetadataKey { group_id: group_id.clone() }, None),
+            Record::StreamsGroupTopology(StreamsGroupTopologyKey { group_id }, None),
+        ],
+    }
+}

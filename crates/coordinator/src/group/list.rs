@@ -1,0 +1,125 @@
+//! ListGroups (16), DescribeGroups (15) and what the typed describes have in common.
+//!
+//! These are reads of the newest state; their replies wait until what they saw is durable, so no
+//! client learns of a group that a crash takes back (D-4, L-4).
+//!
+//! DescribeGroups, v0–6, describes classic groups only. Anything else is `Dead` without members:
+//! without error in v0–5, where old tools take Dead for "does not exist", and with
+//! GROUP_ID_NOT_FOUND and a message from v6 on (KIP-1043).
+
+use crate::group::fail::Fail;
+use crate::group::state::{Group, Hard};
+use crate::group::step::Step;
+use crate::group::streams;
+use crate::wire::list_groups::response::ListedGroup;
+use crate::wire::{
+    ErrorCode, ListGroupsRequest, ListGroupsResponse, Str, describe_groups, streams_group_describe,
+};
+
+/// First version of DescribeGroups that tells why a group is Dead.
+const NOT_FOUND_VERSION: i16 = 6;
+
+impl Group {
+    /// `GroupType` on the wire.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Self::Simple => "classic",
+            Self::Streams(_) => "streams",
+        }
+    }
+
+    /// `ProtocolType` on the wire; a simple group has none.
+    pub fn protocol_type(&self) -> &'static str {
+        match self {
+            Self::Simple => "",
+            Self::Streams(_) => "streams",
+        }
+    }
+
+    /// `GroupState` on the wire.
+    pub fn state_name(&self) -> &'static str {
+        match self {
+            Self::Simple => "Empty",
+            Self::Streams(group) => group.state_name(),
+        }
+    }
+
+    /// True without members.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::Simple => true,
+            Self::Streams(group) => group.is_empty(),
+        }
+    }
+}
+
+/// ListGroups: both filters must match, an empty one matches all. A name that no state or type has
+/// matches nothing and is no error.
+pub(super) fn list(hard: &Hard, request: &ListGroupsRequest) -> ListGroupsResponse {
+    let states: Vec<_> = request.states_filter.iter().map(|it| state_words(&it.to_str())).collect();
+    let types: Vec<_> = request.types_filter.iter().map(|it| it.to_str().to_lowercase()).collect();
+    let groups = hard.groups().filter(|(_, group)| {
+        (states.is_empty() || states.contains(&state_words(group.state_name())))
+            && (types.is_empty() || types.iter().any(|it| it == group.type_name()))
+    });
+    let groups = groups.map(|(id, group)| ListedGroup {
+        group_id: id.clone(),
+        protocol_type: Str::from_static(group.protocol_type()),
+        group_state: Str::from_static(group.state_name()),
+        group_type: Str::from_static(group.type_name()),
+        ..Default::default()
+    });
+    ListGroupsResponse { groups: groups.collect(), ..Default::default() }
+}
+
+/// L-3 and K-4: `NotReady`, `notready` and `not_ready` are one state; blanks around do not count.
+fn state_words(text: &str) -> String {
+    text.trim().to_lowercase().replace('_', "")
+}
+
+/// One group of DescribeGroups.
+pub(super) fn describe(hard: &Hard, api_version: i16, id: &Str) -> describe_groups::response::DescribedGroup {
+    let described = describe_groups::response::DescribedGroup { group_id: id.clone(), ..Default::default() };
+    let message = match hard.group(id) {
+        Some(group @ Group::Simple) => {
+            return describe_groups::response::DescribedGroup {
+                group_state: Str::from_static(group.state_name()),
+                protocol_type: Str::from_static(group.protocol_type()),
+                ..described
+            };
+        }
+        Some(Group::Streams(_)) => format!("Group {id} is not a classic group."),
+        None => format!("Group {id} not found."),
+    };
+    let dead =
+        describe_groups::response::DescribedGroup { group_state: Str::from_static("Dead"), ..described };
+    if api_version < NOT_FOUND_VERSION {
+        return dead;
+    }
+    describe_groups::response::DescribedGroup {
+        error_code: ErrorCode::GROUP_ID_NOT_FOUND,
+        error_message: Some(Str::from(message)),
+        ..dead
+    }
+}
+
+/// One group of StreamsGroupDescribe (D-2, D-3).
+pub(super) fn describe_streams(
+    step: &Step<'_>,
+    id: &Str,
+) -> streams_group_describe::response::DescribedGroup {
+    let fail = match step.hard.group(id) {
+        _ if id.is_empty() => Fail::from(ErrorCode::INVALID_GROUP_ID),
+        Some(Group::Streams(group)) => return streams::describe(step, id, group),
+        Some(Group::Simple) => {
+            Fail::new(ErrorCode::GROUP_ID_NOT_FOUND, format!("Group {id} is not a streams group."))
+        }
+        None => Fail::new(ErrorCode::GROUP_ID_NOT_FOUND, format!("Streams group {id} not found.")),
+    };
+    streams_group_describe::response::DescribedGroup {
+        group_id: id.clone(),
+        error_code: fail.code,
+        error_message: fail.message.map(Str::from),
+        ..Default::default()
+    }
+}

@@ -1,0 +1,126 @@
+//! The machine of one partition of `__consumer_offsets`: its groups and their committed offsets.
+//!
+//! Reading order: [`request`] (what is asked and answered), [`state`] (what the log says),
+//! [`soft`] (what may be forgotten), [`step`] (how a deciding function sees both), then one folder
+//! per group type and [`offsets`], [`list`], [`delete`].
+//!
+//! This file only sends each event to the function that decides about it. It must not know the
+//! rules of any group type.
+
+pub mod delete;
+pub mod fail;
+pub mod list;
+pub mod offsets;
+pub mod request;
+pub mod soft;
+pub mod state;
+pub mod step;
+pub mod streams;
+
+use crate::machine::{At, Caller, Cx, Event, Machine, Millis, Output};
+use crate::wire::consumer_offsets::Record;
+
+pub use fail::Fail;
+pub use request::{GroupReply, GroupRequest, GroupTask, GroupTaskResult, StreamsHeartbeatReply};
+pub use soft::{Soft, TimerKey};
+pub use state::{Group, Hard};
+pub use step::Step;
+
+/// Groups and offsets of one partition of `__consumer_offsets`.
+#[derive(Debug, Default)]
+pub struct GroupShard {
+    hard: Hard,
+    soft: Soft,
+}
+
+impl GroupShard {
+    /// What the log says; for checkers and describing tools.
+    pub fn hard(&self) -> &Hard {
+        &self.hard
+    }
+
+    /// What may be forgotten; for checkers and describing tools.
+    pub fn soft(&self) -> &Soft {
+        &self.soft
+    }
+}
+
+impl Machine for GroupShard {
+    type Request = GroupRequest;
+    type Reply = GroupReply;
+    type Record = Record;
+    type Task = GroupTask;
+    type TaskResult = GroupTaskResult;
+
+    fn step(&mut self, cx: &mut Cx<'_>, event: Event<Self>) -> Output<Self> {
+        let mut step = Step::new(&mut self.hard, &mut self.soft, cx);
+        match event {
+            Event::Ask { ticket, caller, request } => {
+                let reply = answer(&mut step, &caller, request);
+                return step.into_output(Some((ticket, reply)));
+            }
+            Event::Wake => fire_due(&mut step),
+            Event::Done(_, result) => match result {},
+            Event::Topics(change) => {
+                offsets::topics_deleted(&mut step, &change.deleted);
+                streams::topics_changed(&mut step, &change);
+            }
+        }
+        step.into_output(None)
+    }
+
+    fn replay(&mut self, at: At, record: &Record) {
+        self.hard.apply(at, record);
+    }
+
+    fn loaded(&mut self, cx: &mut Cx<'_>) -> Output<Self> {
+        self.soft = Soft::default();
+        let mut step = Step::new(&mut self.hard, &mut self.soft, cx);
+        streams::loaded(&mut step);
+        step.into_output(None)
+    }
+
+    fn deadline(&self) -> Option<Millis> {
+        self.soft.timers.next()
+    }
+}
+
+fn answer(step: &mut Step<'_>, caller: &Caller, request: GroupRequest) -> GroupReply {
+    match request {
+        GroupRequest::OffsetCommit(it) => {
+            GroupReply::OffsetCommit(offsets::commit::answer(step, caller, &it))
+        }
+        GroupRequest::OffsetFetch(it) => GroupReply::OffsetFetch(offsets::fetch::answer(step, &it)),
+        GroupRequest::OffsetDelete(it) => GroupReply::OffsetDelete(offsets::delete::answer(step, &it)),
+        GroupRequest::StreamsGroupHeartbeat(it) => {
+            let reply = streams::heartbeat(step, caller, &it);
+            GroupReply::StreamsGroupHeartbeat(Box::new(reply.unwrap_or_else(|fail| {
+                assert!(step.hard.recorded().is_empty(), "a refused heartbeat left records");
+                StreamsHeartbeatReply::refused(fail)
+            })))
+        }
+        GroupRequest::StreamsGroupDescribe(ids) => {
+            GroupReply::StreamsGroupDescribe(ids.iter().map(|id| list::describe_streams(step, id)).collect())
+        }
+        GroupRequest::DescribeGroups(ids) => GroupReply::DescribeGroups(
+            ids.iter().map(|id| list::describe(&step.hard, caller.api_version, id)).collect(),
+        ),
+        GroupRequest::ListGroups(it) => GroupReply::ListGroups(list::list(&step.hard, &it)),
+        GroupRequest::DeleteGroups(ids) => GroupReply::DeleteGroups(delete::delete(step, ids)),
+    }
+}
+
+/// Fires all deadlines that are due, also those that the fired ones set and that are due already.
+fn fire_due(step: &mut Step<'_>) {
+    while let Some((deadline, key)) = step.soft.timers.pop_due(step.now) {
+        match key {
+            TimerKey::InitialRebalance { group } => streams::initial_delay_over(step, &group),
+            TimerKey::Session { group, member } => {
+                streams::session_over(step, &group, &member, deadline);
+            }
+            TimerKey::Rebalance { group, member } => {
+                streams::rebalance_over(step, &group, &member);
+            }
+        }
+    }
+}

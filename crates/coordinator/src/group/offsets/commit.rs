@@ -1,0 +1,148 @@
+//! OffsetCommit (key 8), v2–10, behind the handler's checks of authorization and of topics.
+//!
+//! What versions changed: 5 retention time removed (KIP-211), 6 leader epoch, 7 instance id,
+//! 9 members of the new protocols and the codes GROUP_ID_NOT_FOUND and STALE_MEMBER_EPOCH
+//! (KIP-848), 10 topic ids. Here each topic has its name and its id.
+//!
+//! Checks in order; the first four fail every partition of the request:
+//! 1. group id fits in a record      else INVALID_GROUP_ID
+//! 2. group exists, or epoch < 0     else GROUP_ID_NOT_FOUND (v9+), ILLEGAL_GENERATION (before)
+//! 3. simple group: no identity      else UNKNOWN_MEMBER_ID
+//! 4. streams group: O-1             else UNKNOWN_MEMBER_ID, UNSUPPORTED_VERSION, STALE_MEMBER_EPOCH
+//! 5. per partition: metadata length else OFFSET_METADATA_TOO_LARGE
+//!
+//! An accepted commit does not touch a session timer of a streams member (O-4).
+
+use crate::group::fail::Fail;
+use crate::group::state::Group;
+use crate::group::step::Step;
+use crate::group::streams::StreamsGroup;
+use crate::machine::{Caller, Millis};
+use crate::wire::consumer_offsets::{OffsetCommitValue, Record};
+use crate::wire::offset_commit::request::{OffsetCommitRequestPartition, OffsetCommitRequestTopic};
+use crate::wire::offset_commit::response::{OffsetCommitResponsePartition, OffsetCommitResponseTopic};
+use crate::wire::{ErrorCode, OffsetCommitRequest, OffsetCommitResponse, Str};
+
+/// First version whose clients know the codes of KIP-848.
+const MEMBER_EPOCH_VERSION: i16 = 9;
+/// The record's key holds its strings with a length of two bytes.
+const KEY_STRING_BYTES_MAX: usize = i16::MAX as usize;
+
+/// The whole response; the handler adds the partitions that it refused itself.
+pub(in crate::group) fn answer(
+    step: &mut Step<'_>,
+    caller: &Caller,
+    request: &OffsetCommitRequest,
+) -> OffsetCommitResponse {
+    let refused = check(step, caller, request).err().map(|fail| fail.code);
+    let topics = request.topics.iter().map(|topic| commit_topic(step, request, topic, refused));
+    OffsetCommitResponse { topics: topics.collect(), ..Default::default() }
+}
+
+/// Checks 1 to 4.
+fn check(step: &Step<'_>, caller: &Caller, request: &OffsetCommitRequest) -> Result<(), Fail> {
+    if request.group_id.len() > KEY_STRING_BYTES_MAX {
+        return Err(ErrorCode::INVALID_GROUP_ID.into());
+    }
+    match step.hard.group(&request.group_id) {
+        // 9.2 rule 1: a simple group comes into being, whatever member and instance id say.
+        None if request.generation_id_or_member_epoch < 0 => Ok(()),
+        None if caller.api_version >= MEMBER_EPOCH_VERSION => Err(ErrorCode::GROUP_ID_NOT_FOUND.into()),
+        None => Err(ErrorCode::ILLEGAL_GENERATION.into()),
+        // 9.3 rules 2 and 3: an empty group knows no members.
+        Some(Group::Simple) if request.generation_id_or_member_epoch < 0 => Ok(()),
+        Some(Group::Simple) => Err(ErrorCode::UNKNOWN_MEMBER_ID.into()),
+        Some(Group::Streams(group)) => check_streams(group, caller.api_version, request),
+    }
+}
+
+/// O-1, for commits that are not transactional. One stale partition fails the whole request.
+fn check_streams(group: &StreamsGroup, api_version: i16, request: &OffsetCommitRequest) -> Result<(), Fail> {
+    let epoch = request.generation_id_or_member_epoch;
+    let member = &request.member_id;
+    if epoch < 0 && group.is_empty() {
+        return Ok(());
+    }
+    let Some(member_epoch) = group.member_epoch(member) else {
+        return Err(ErrorCode::UNKNOWN_MEMBER_ID.into());
+    };
+    if api_version < MEMBER_EPOCH_VERSION {
+        return Err(ErrorCode::UNSUPPORTED_VERSION.into());
+    }
+    if epoch == member_epoch {
+        return Ok(());
+    }
+    // KIP-1251 for streams: a commit of an older epoch is good for tasks held since then.
+    let held_since = |topic: &OffsetCommitRequestTopic, partition: i32| {
+        group.assignment_epoch(member, &topic.name, partition).is_some_and(|since| since <= epoch)
+    };
+    let fresh = epoch < member_epoch
+        && request
+            .topics
+            .iter()
+            .all(|topic| topic.partitions.iter().all(|it| held_since(topic, it.partition_index)));
+    if fresh { Ok(()) } else { Err(ErrorCode::STALE_MEMBER_EPOCH.into()) }
+}
+
+fn commit_topic(
+    step: &mut Step<'_>,
+    request: &OffsetCommitRequest,
+    topic: &OffsetCommitRequestTopic,
+    refused: Option<ErrorCode>,
+) -> OffsetCommitResponseTopic {
+    let partitions = topic.partitions.iter().map(|partition| OffsetCommitResponsePartition {
+        partition_index: partition.partition_index,
+        error_code: refused.unwrap_or_else(|| commit_partition(step, request, topic, partition)),
+        ..Default::default()
+    });
+    OffsetCommitResponseTopic {
+        partitions: partitions.collect(),
+        name: topic.name.clone(),
+        topic_id: topic.topic_id,
+        ..Default::default()
+    }
+}
+
+/// Check 5, then the record. The value of the offset is not looked at, as in Kafka.
+fn commit_partition(
+    step: &mut Step<'_>,
+    request: &OffsetCommitRequest,
+    topic: &OffsetCommitRequestTopic,
+    partition: &OffsetCommitRequestPartition,
+) -> ErrorCode {
+    let metadata = partition.committed_metadata.clone().unwrap_or_default();
+    if utf16_len(&metadata) > step.image.broker().offset_metadata_max_bytes as usize {
+        return ErrorCode::OFFSET_METADATA_TOO_LARGE;
+    }
+    let key = super::key(&request.group_id, &topic.name, partition.partition_index);
+    let value = OffsetCommitValue {
+        offset: partition.committed_offset,
+        leader_epoch: partition.committed_leader_epoch,
+        metadata,
+        commit_timestamp: step.now,
+        expire_timestamp: expiry(step.now, request.retention_time_ms),
+        topic_id: topic.topic_id,
+        ..Default::default()
+    };
+    step.record(Record::OffsetCommit(key, Some(stored(value))));
+    ErrorCode::NONE
+}
+
+/// 9.1: only versions 2 to 4 can ask for a retention of their own.
+fn expiry(now: Millis, retention_time_ms: i64) -> Millis {
+    if retention_time_ms == -1 { -1 } else { now.saturating_add(retention_time_ms) }
+}
+
+/// The value as its version stores it: with an expiry it is written as version 1, which has neither
+/// leader epoch nor topic id (20.1). Live and replayed state must not differ.
+fn stored(value: OffsetCommitValue) -> OffsetCommitValue {
+    if value.expire_timestamp == -1 {
+        return value;
+    }
+    OffsetCommitValue { leader_epoch: -1, topic_id: crate::wire::Uuid::ZERO, ..value }
+}
+
+/// Kafka measures strings in UTF-16 code units.
+fn utf16_len(text: &Str) -> usize {
+    text.to_str().encode_utf16().count()
+}

@@ -1,0 +1,54 @@
+//! OffsetDelete (key 47), v0 (KIP-496), behind the handler's checks of authorization and of topics.
+//!
+//! Checks in order; the first two are codes of the whole response:
+//! 1. group id is not empty          else INVALID_GROUP_ID
+//! 2. group exists                   else GROUP_ID_NOT_FOUND
+//! 3. per topic: not subscribed      else GROUP_SUBSCRIBED_TO_TOPIC on its partitions
+//!
+//! A partition without an offset is a success without record. A streams group never answers
+//! NON_EMPTY_GROUP here (O-7).
+
+use crate::group::state::Group;
+use crate::group::step::Step;
+use crate::wire::offset_delete::request::OffsetDeleteRequestTopic;
+use crate::wire::offset_delete::response::{OffsetDeleteResponsePartition, OffsetDeleteResponseTopic};
+use crate::wire::{ErrorCode, OffsetDeleteRequest, OffsetDeleteResponse, Str};
+
+/// The whole response; the handler adds the partitions that it refused itself.
+pub(in crate::group) fn answer(step: &mut Step<'_>, request: &OffsetDeleteRequest) -> OffsetDeleteResponse {
+    let group = &request.group_id;
+    let refused = if group.is_empty() {
+        Some(ErrorCode::INVALID_GROUP_ID)
+    } else if step.hard.group(group).is_none() {
+        Some(ErrorCode::GROUP_ID_NOT_FOUND)
+    } else {
+        None
+    };
+    if let Some(error_code) = refused {
+        return OffsetDeleteResponse { error_code, ..Default::default() };
+    }
+    let topics = request.topics.iter().map(|topic| delete_topic(step, group, topic));
+    OffsetDeleteResponse { topics: topics.collect(), ..Default::default() }
+}
+
+fn delete_topic(
+    step: &mut Step<'_>,
+    group: &Str,
+    topic: &OffsetDeleteRequestTopic,
+) -> OffsetDeleteResponseTopic {
+    let subscribed = match step.hard.group(group) {
+        Some(Group::Streams(it)) => it.subscribes_to(&topic.name),
+        Some(Group::Simple) | None => false,
+    };
+    let error_code = if subscribed { ErrorCode::GROUP_SUBSCRIBED_TO_TOPIC } else { ErrorCode::NONE };
+    let mut partitions = Vec::new();
+    for partition in &topic.partitions {
+        let partition_index = partition.partition_index;
+        if !subscribed && step.hard.offsets().get(group, &topic.name, partition_index).is_some() {
+            step.record(super::tombstone(group, &topic.name, partition_index));
+        }
+        let answer = OffsetDeleteResponsePartition { partition_index, error_code };
+        partitions.push(answer);
+    }
+    OffsetDeleteResponseTopic { name: topic.name.clone(), partitions }
+}

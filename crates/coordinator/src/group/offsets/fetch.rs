@@ -1,0 +1,107 @@
+//! OffsetFetch (key 9), v1–10: one group's part, behind the handler's authorization.
+//!
+//! What versions changed: 2 null topics ask for all, 7 stable offsets (KIP-447), 8 many groups
+//! (KIP-709), 9 member and epoch (KIP-848), 10 topic ids. Here each topic has its name.
+//!
+//! Checks in order; both fail the whole group:
+//! 1. streams group: member exists          else UNKNOWN_MEMBER_ID
+//! 2. streams group: its epoch is the asked one  else STALE_MEMBER_EPOCH
+//!
+//! Null member id and an epoch below 0 pass both. A missing group and a partition without an offset
+//! give offset −1 without error. Every answer waits until what it saw is durable (decision 22), so
+//! `require_stable` changes nothing as long as no offset can be pending in a transaction.
+
+use crate::group::fail::Fail;
+use crate::group::offsets::{Committed, GroupOffsets};
+use crate::group::request::OffsetFetch;
+use crate::group::state::Group;
+use crate::group::step::Step;
+use crate::wire::offset_fetch::request::{OffsetFetchRequestGroup, OffsetFetchRequestTopics};
+use crate::wire::offset_fetch::response::{
+    OffsetFetchResponseGroup, OffsetFetchResponsePartitions, OffsetFetchResponseTopics,
+};
+use crate::wire::{ErrorCode, Str, Uuid};
+
+/// Answers for one group.
+pub(in crate::group) fn answer(step: &Step<'_>, request: &OffsetFetch) -> OffsetFetchResponseGroup {
+    let group_id = request.group.group_id.clone();
+    if let Err(fail) = check(step, &request.group) {
+        return OffsetFetchResponseGroup { group_id, error_code: fail.code, ..Default::default() };
+    }
+    let offsets = step.hard.offsets().of_group(&group_id);
+    let topics = match &request.group.topics {
+        Some(topics) => topics.iter().map(|topic| named(offsets, topic)).collect(),
+        None => offsets.into_iter().flatten().map(|(name, it)| all_of(name, it)).collect(),
+    };
+    OffsetFetchResponseGroup { group_id, topics, ..Default::default() }
+}
+
+/// O-6. An older epoch is not tolerated here, unlike in a commit.
+fn check(step: &Step<'_>, request: &OffsetFetchRequestGroup) -> Result<(), Fail> {
+    let group = match step.hard.group(&request.group_id) {
+        Some(Group::Streams(group)) => group,
+        Some(Group::Simple) | None => return Ok(()),
+    };
+    // An empty id is looked up like any other.
+    let member = match &request.member_id {
+        None if request.member_epoch < 0 => return Ok(()),
+        member => member.clone().unwrap_or_default(),
+    };
+    match group.member_epoch(&member) {
+        None => Err(ErrorCode::UNKNOWN_MEMBER_ID.into()),
+        Some(epoch) if epoch != request.member_epoch => Err(ErrorCode::STALE_MEMBER_EPOCH.into()),
+        Some(_) => Ok(()),
+    }
+}
+
+fn named(offsets: Option<&GroupOffsets>, topic: &OffsetFetchRequestTopics) -> OffsetFetchResponseTopics {
+    let committed = offsets.and_then(|it| it.get(&topic.name));
+    let partitions = topic.partition_indexes.iter().map(|index| {
+        let found = committed.and_then(|it| it.get(index));
+        found
+            .filter(|it| same_topic(it.topic_id, topic.topic_id))
+            .map_or_else(|| none(*index), |it| some(*index, it))
+    });
+    OffsetFetchResponseTopics {
+        partitions: partitions.collect(),
+        name: topic.name.clone(),
+        topic_id: topic.topic_id,
+        ..Default::default()
+    }
+}
+
+/// 9.5 rule 4: an offset of an earlier topic of the same name is no offset of this one.
+fn same_topic(stored: Uuid, asked: Uuid) -> bool {
+    stored == asked || stored == Uuid::ZERO || asked == Uuid::ZERO
+}
+
+fn all_of<'a>(
+    name: &Str,
+    partitions: impl IntoIterator<Item = (&'a i32, &'a Committed)>,
+) -> OffsetFetchResponseTopics {
+    OffsetFetchResponseTopics {
+        name: name.clone(),
+        partitions: partitions.into_iter().map(|(index, it)| some(*index, it)).collect(),
+        ..Default::default()
+    }
+}
+
+fn some(partition_index: i32, committed: &Committed) -> OffsetFetchResponsePartitions {
+    OffsetFetchResponsePartitions {
+        partition_index,
+        committed_offset: committed.offset,
+        committed_leader_epoch: committed.leader_epoch,
+        metadata: Some(committed.metadata.clone()),
+        ..Default::default()
+    }
+}
+
+fn none(partition_index: i32) -> OffsetFetchResponsePartitions {
+    OffsetFetchResponsePartitions {
+        partition_index,
+        committed_offset: -1,
+        committed_leader_epoch: -1,
+        metadata: Some(Str::default()),
+        ..Default::default()
+    }
+}

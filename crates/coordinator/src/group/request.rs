@@ -1,0 +1,84 @@
+//! What can be asked of a group shard and what it answers: one variant per API.
+//!
+//! Requests come as the wire types, after the broker's handler has authorized them and resolved
+//! topics. Replies carry the fields of the newest version; the handler clears what an older one
+//! lacks.
+
+use crate::group::fail::Fail;
+use crate::wire::create_topics::request::CreatableTopic;
+use crate::wire::delete_groups::response::DeletableGroupResult;
+use crate::wire::offset_fetch::request::OffsetFetchRequestGroup;
+use crate::wire::offset_fetch::response::OffsetFetchResponseGroup;
+use crate::wire::{
+    ListGroupsRequest, ListGroupsResponse, OffsetCommitRequest, OffsetCommitResponse, OffsetDeleteRequest,
+    OffsetDeleteResponse, Str, StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse, describe_groups,
+    streams_group_describe,
+};
+
+/// What can be asked of a group shard.
+#[derive(Debug, Clone, PartialEq)]
+pub enum GroupRequest {
+    /// Topics that exist only, each with its name *and* its id, whatever the version carries.
+    OffsetCommit(OffsetCommitRequest),
+    /// One group's part, in the form of versions 8 and later.
+    OffsetFetch(OffsetFetch),
+    /// Topics that exist only.
+    OffsetDelete(OffsetDeleteRequest),
+    StreamsGroupHeartbeat(Box<StreamsGroupHeartbeatRequest>),
+    StreamsGroupDescribe(Vec<Str>),
+    DescribeGroups(Vec<Str>),
+    ListGroups(ListGroupsRequest),
+    DeleteGroups(Vec<Str>),
+}
+
+/// The part of an OffsetFetch request about one group.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct OffsetFetch {
+    /// Topics with their names, from version 10 on also with their ids (ZERO before).
+    pub group: OffsetFetchRequestGroup,
+    pub require_stable: bool,
+}
+
+/// The answers, in the order of [`GroupRequest`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum GroupReply {
+    /// Each topic with its name and its id.
+    OffsetCommit(OffsetCommitResponse),
+    OffsetFetch(OffsetFetchResponseGroup),
+    OffsetDelete(OffsetDeleteResponse),
+    StreamsGroupHeartbeat(Box<StreamsHeartbeatReply>),
+    StreamsGroupDescribe(Vec<streams_group_describe::response::DescribedGroup>),
+    DescribeGroups(Vec<describe_groups::response::DescribedGroup>),
+    ListGroups(ListGroupsResponse),
+    DeleteGroups(Vec<DeletableGroupResult>),
+}
+
+/// The answer to a streams heartbeat, and what the handler must do before it sends it: the creation
+/// of internal topics needs the caller's rights, and the status text tells how it went
+/// (streams-groups.md 3.7).
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct StreamsHeartbeatReply {
+    pub response: StreamsGroupHeartbeatResponse,
+    pub topics_to_create: Vec<CreatableTopic>,
+}
+
+impl StreamsHeartbeatReply {
+    /// The answer to a request that changed nothing.
+    pub fn refused(fail: Fail) -> Self {
+        let response = StreamsGroupHeartbeatResponse {
+            error_code: fail.code,
+            error_message: fail.message.map(Str::from),
+            ..Default::default()
+        };
+        Self { response, topics_to_create: Vec::new() }
+    }
+}
+
+/// Work that a group shard asks its host to do. None yet: the variants come with share groups and
+/// with regular expressions of consumer groups.
+#[derive(Debug, Clone, PartialEq)]
+pub enum GroupTask {}
+
+/// How a [`GroupTask`] ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum GroupTaskResult {}

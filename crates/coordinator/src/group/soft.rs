@@ -1,0 +1,26 @@
+//! What a shard may forget: it is empty after a load and made anew by `loaded`.
+
+use std::collections::BTreeMap;
+
+use crate::group::streams::StreamsSoft;
+use crate::timers::Timers;
+use crate::wire::Str;
+
+/// Deadlines, and what each group type remembers without records.
+#[derive(Debug, Default)]
+pub struct Soft {
+    pub timers: Timers<TimerKey>,
+    /// By group id. An entry goes when its group is deleted.
+    pub streams: BTreeMap<Str, StreamsSoft>,
+}
+
+/// What a deadline is about. Those due at the same time fire in the order of their keys.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TimerKey {
+    /// The initial rebalance delay of a streams group (H-33, H-60).
+    InitialRebalance { group: Str },
+    /// A member that was not heard of (H-39, H-72).
+    Session { group: Str, member: Str },
+    /// A member that was told to give up tasks (H-38, H-73).
+    Rebalance { group: Str, member: Str },
+}

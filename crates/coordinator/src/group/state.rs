@@ -1,0 +1,155 @@
+//! Hard state: exactly what the records of the shard say.
+//!
+//! [`Hard::apply`] is the only function that changes it, live and on load alike; it holds one arm
+//! per record type. It must work for any log that compaction may have left behind
+//! (classic-and-consumer-groups.md 21, streams-groups.md 10.3). Where it asserts, the log is not
+//! one that a coordinator wrote, and the shard must not be served.
+
+use std::collections::BTreeMap;
+
+use crate::group::offsets::Offsets;
+use crate::group::streams::StreamsGroup;
+use crate::machine::At;
+use crate::wire::Str;
+use crate::wire::consumer_offsets::Record;
+
+/// Groups and committed offsets of one shard.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Hard {
+    groups: BTreeMap<Str, Group>,
+    offsets: Offsets,
+}
+
+/// A group of one of the types.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Group {
+    /// A group that exists by its committed offsets alone: without members, of no protocol type.
+    /// Shown as an empty classic group; it gives way to any type that may follow a classic group.
+    Simple,
+    Streams(StreamsGroup),
+}
+
+impl Hard {
+    pub fn group(&self, id: &Str) -> Option<&Group> {
+        self.groups.get(id)
+    }
+
+    /// The streams group of this id; `None` also if the group is of another type.
+    pub fn streams(&self, id: &Str) -> Option<&StreamsGroup> {
+        match self.groups.get(id) {
+            Some(Group::Streams(group)) => Some(group),
+            Some(Group::Simple) | None => None,
+        }
+    }
+
+    /// All groups in the order of their ids.
+    pub fn groups(&self) -> impl Iterator<Item = (&Str, &Group)> {
+        self.groups.iter()
+    }
+
+    pub fn offsets(&self) -> &Offsets {
+        &self.offsets
+    }
+
+    /// Applies one record. Nothing else changes hard state.
+    pub(super) fn apply(&mut self, at: At, record: &Record) {
+        match record {
+            Record::OffsetCommit(key, Some(value)) => {
+                self.groups.entry(key.group.detach()).or_insert(Group::Simple);
+                self.offsets.put(at, key, value);
+            }
+            // The group stays, also without offsets: only a tombstone of its own removes it.
+            Record::OffsetCommit(key, None) => self.offsets.remove(key),
+            // Nothing writes values of classic groups yet. One without members is what a simple
+            // group is shown as.
+            Record::GroupMetadata(key, Some(_)) => {
+                self.groups.insert(key.group.detach(), Group::Simple);
+            }
+            Record::GroupMetadata(key, None) => {
+                self.groups.remove(&key.group);
+            }
+            Record::StreamsGroupMetadata(key, Some(value)) => {
+                self.streams_for_update(&key.group_id).apply_metadata(value);
+            }
+            Record::StreamsGroupMetadata(key, None) => self.remove_streams(&key.group_id),
+            Record::StreamsGroupMemberMetadata(key, value) => {
+                if let Some(group) = self.streams_for(&key.group_id, value.is_some()) {
+                    group.apply_member(&key.member_id, value.as_ref());
+                }
+            }
+            Record::StreamsGroupTargetAssignmentMetadata(key, value) => {
+                if let Some(group) = self.streams_for(&key.group_id, value.is_some()) {
+                    group.apply_target_metadata(value.as_ref());
+                }
+            }
+            Record::StreamsGroupTargetAssignmentMember(key, value) => {
+                if let Some(group) = self.streams_for(&key.group_id, value.is_some()) {
+                    group.apply_target(&key.member_id, value.as_ref());
+                }
+            }
+            Record::StreamsGroupCurrentMemberAssignment(key, value) => {
+                if let Some(group) = self.streams_for(&key.group_id, value.is_some()) {
+                    group.apply_current(&key.member_id, value.as_ref());
+                }
+            }
+            Record::StreamsGroupTopology(key, value) => {
+                if let Some(group) = self.streams_for(&key.group_id, value.is_some()) {
+                    group.apply_topology(value.as_ref());
+                }
+            }
+            // Kafka never writes the first; the others come with their group types, and until then
+            // nothing here writes them.
+            Record::LegacyOffsetCommit(..)
+            | Record::ConsumerGroupMetadata(..)
+            | Record::ConsumerGroupPartitionMetadata(..)
+            | Record::ConsumerGroupMemberMetadata(..)
+            | Record::ConsumerGroupTargetAssignmentMetadata(..)
+            | Record::ConsumerGroupTargetAssignmentMember(..)
+            | Record::ConsumerGroupCurrentMemberAssignment(..)
+            | Record::ConsumerGroupRegularExpression(..)
+            | Record::ShareGroupMemberMetadata(..)
+            | Record::ShareGroupMetadata(..)
+            | Record::ShareGroupTargetAssignmentMetadata(..)
+            | Record::ShareGroupTargetAssignmentMember(..)
+            | Record::ShareGroupCurrentMemberAssignment(..)
+            | Record::ShareGroupStatePartitionMetadata(..) => {}
+        }
+    }
+
+    /// P-1 and P-2: a value makes the group if it is missing, a tombstone of an unknown group is
+    /// ignored.
+    fn streams_for(&mut self, id: &Str, is_value: bool) -> Option<&mut StreamsGroup> {
+        if is_value {
+            return Some(self.streams_for_update(id));
+        }
+        match self.groups.get_mut(id) {
+            Some(Group::Streams(group)) => Some(group),
+            Some(Group::Simple) | None => None,
+        }
+    }
+
+    /// P-1: the streams group of this id, made if it is missing. It takes the place of a simple
+    /// group (KAFKA-20254).
+    fn streams_for_update(&mut self, id: &Str) -> &mut StreamsGroup {
+        let slot = self
+            .groups
+            .entry(id.detach())
+            .and_modify(|group| {
+                if matches!(group, Group::Simple) {
+                    *group = Group::Streams(StreamsGroup::default());
+                }
+            })
+            .or_insert_with(|| Group::Streams(StreamsGroup::default()));
+        match slot {
+            Group::Streams(group) => group,
+            Group::Simple => unreachable!("a simple group was just replaced"),
+        }
+    }
+
+    /// P-3: the group record goes last but one, when no member and no target is left.
+    fn remove_streams(&mut self, id: &Str) {
+        let Some(group) = self.streams(id) else { return };
+        assert!(group.may_be_removed(), "streams group {id} was removed with members or a target");
+        self.groups.remove(id);
+    }
+}

@@ -1,0 +1,92 @@
+//! How a deciding function sees the shard: hard state to read, a way to record, soft state to
+//! change, the world.
+//!
+//! Kafka's heartbeat is a chain of decisions in which later ones see what earlier ones recorded.
+//! So a step does not gather records to apply them at its end: [`Working::record`] applies each at
+//! once, through the one function that replay uses too, and the code after it reads the new state.
+//! Hard state still changes by records alone.
+//!
+//! There is no undo. A function validates first and records afterwards; what returns
+//! [`Fail`](super::Fail) must not have recorded anything.
+
+use std::ops::Deref;
+
+use crate::catalog::Image;
+use crate::group::GroupShard;
+use crate::group::request::{GroupReply, GroupTask};
+use crate::group::soft::Soft;
+use crate::group::state::Hard;
+use crate::machine::{At, Cx, Entropy, Millis, Output, TaskId, Ticket};
+use crate::wire::consumer_offsets::Record;
+
+/// One step of a group shard. Its fields are public and separate, so that a borrow of `hard` does
+/// not stand in the way of `soft`.
+pub struct Step<'a> {
+    pub now: Millis,
+    pub image: &'a Image,
+    pub entropy: &'a mut Entropy,
+    pub hard: Working<'a>,
+    pub soft: &'a mut Soft,
+    /// Work for the host.
+    pub tasks: Vec<(TaskId, GroupTask)>,
+}
+
+impl<'a> Step<'a> {
+    pub(super) fn new(hard: &'a mut Hard, soft: &'a mut Soft, cx: &'a mut Cx<'_>) -> Self {
+        Self {
+            now: cx.now,
+            image: cx.image,
+            entropy: cx.entropy,
+            hard: Working { hard, now: cx.now, next: cx.offset, records: Vec::new() },
+            soft,
+            tasks: Vec::new(),
+        }
+    }
+
+    /// Short for `step.hard.record(..)`.
+    pub fn record(&mut self, record: Record) {
+        self.hard.record(record);
+    }
+
+    pub(super) fn into_output(self, reply: Option<(Ticket, GroupReply)>) -> Output<GroupShard> {
+        Output {
+            records: self.hard.records,
+            producer: None,
+            replies: reply.into_iter().collect(),
+            tasks: self.tasks,
+        }
+    }
+}
+
+/// The hard state as the records so far make it. It reads like [`Hard`] and changes by
+/// [`Working::record`] alone.
+#[derive(Debug)]
+pub struct Working<'a> {
+    hard: &'a mut Hard,
+    now: Millis,
+    next: i64,
+    records: Vec<Record>,
+}
+
+impl Working<'_> {
+    /// Adds a record to the step's output and applies it.
+    pub fn record(&mut self, record: Record) {
+        let at = At { offset: self.next, timestamp: self.now, producer: None };
+        self.hard.apply(at, &record);
+        self.next += 1;
+        self.records.push(record);
+    }
+
+    /// What this step recorded so far.
+    pub fn recorded(&self) -> &[Record] {
+        &self.records
+    }
+}
+
+impl Deref for Working<'_> {
+    type Target = Hard;
+
+    fn deref(&self) -> &Hard {
+        self.hard
+    }
+}
