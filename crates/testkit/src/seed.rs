@@ -1,0 +1,44 @@
+//! Seeds of random runs: from the environment variable `SEED`, or a new one; always printed, so
+//! that a failure can be run again exactly.
+
+use std::env;
+use std::hash::{BuildHasher, RandomState};
+
+/// The seed of this run. Prints the line that runs it again, which the test harness shows when the
+/// test fails.
+#[expect(clippy::print_stdout, reason = "a test without its seed cannot be run again")]
+pub fn seed() -> u64 {
+    let seed = env::var("SEED").ok().map_or_else(fresh, |text| parse(&text));
+    println!("SEED={seed}");
+    seed
+}
+
+fn parse(text: &str) -> u64 {
+    text.parse().unwrap_or_else(|_| panic!("SEED is not a number: {text:?}"))
+}
+
+/// A new seed: the standard library gives each hasher random keys.
+fn fresh() -> u64 {
+    RandomState::new().hash_one(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fresh_seeds_differ() {
+        assert_ne!(fresh(), fresh());
+    }
+
+    #[test]
+    fn a_given_seed_is_taken() {
+        assert_eq!(parse("17"), 17);
+    }
+
+    #[test]
+    #[should_panic(expected = "SEED is not a number")]
+    fn a_seed_that_is_no_number_is_refused() {
+        parse("many");
+    }
+}
