@@ -5,7 +5,7 @@
 //! know sockets, tasks, clocks, storage or who is authorized.
 //!
 //! Reading order: [`machine`] (what a machine is), [`driver`] (how one is run), [`timers`], then
-//! [`group`], the machine of `__consumer_offsets`.
+//! [`group`], the machine of `__consumer_offsets`. [`assign`] decides which member owns which task.
 //!
 //! Invariants:
 //! * Hard state changes by records alone, through `Hard::apply`, live and on load alike.
@@ -15,6 +15,7 @@
 pub mod catalog;
 pub mod wire;
 
+pub mod assign;
 pub mod driver;
 pub mod group;
 pub mod machine;

@@ -1,5 +1,9 @@
 //! Streams groups (KIP-1071). The seam to the rest of the shard; bodies follow.
 
+pub mod configure;
+pub mod hash;
+pub mod topology;
+
 use crate::group::fail::Fail;
 use crate::group::request::StreamsHeartbeatReply;
 use crate::group::step::Step;
