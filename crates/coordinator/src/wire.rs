@@ -2883,12 +2883,16 @@ pub mod consumer_offsets {
         ),
         StreamsGroupTopology(StreamsGroupTopologyKey, Option<StreamsGroupTopologyValue>),
     }
+    static SEEN: std::sync::Mutex<std::collections::BTreeMap<String, Record>> =
+        std::sync::Mutex::new(std::collections::BTreeMap::new());
     impl LogRecord for Record {
         fn encode(&self) -> Result<(Bytes, Option<Bytes>), EncodeError> {
-            Ok((Bytes::from(format!("{self:?}")), None))
+            let text = format!("{self:?}");
+            SEEN.lock().unwrap().insert(text.clone(), self.clone());
+            Ok((Bytes::from(text), None))
         }
-        fn decode(_: &Bytes, _: Option<&Bytes>) -> Result<Option<Self>, DecodeError> {
-            Err(DecodeError)
+        fn decode(key: &Bytes, _: Option<&Bytes>) -> Result<Option<Self>, DecodeError> {
+            Ok(SEEN.lock().unwrap().get(std::str::from_utf8(key).unwrap()).cloned())
         }
     }
 }

@@ -1,0 +1,320 @@
+//! A shard with a simulated clock, log and set of topics, driven by commands.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Write as _;
+
+use bytes::Bytes;
+use coordinator::group::{GroupRequest, GroupShard, TimerKey};
+use coordinator::wire::consumer_offsets::Record;
+use coordinator::wire::{LogRecord, Str, Uuid};
+use coordinator::{At, Caller, Driver, Entropy, Event, Machine, Millis, Round, Ticket, TopicsChange};
+
+use crate::args::{Args, Parsed, duration, number};
+use crate::ask::{self, Memory};
+use crate::image::Topics;
+use crate::show;
+
+/// Scripts count their time from here.
+pub(crate) const START: Millis = 1_700_000_000_000;
+/// `max.message.bytes` of the log.
+const BATCH_BYTES_MAX: usize = 1_000_000;
+/// Wakes of one step of the clock; more mean that a deadline does not move on.
+const WAKES_MAX: usize = 10_000;
+
+/// One record as it stands in the log.
+struct Logged {
+    at: At,
+    key: Bytes,
+    value: Option<Bytes>,
+}
+
+pub(crate) struct World {
+    driver: Driver<GroupShard>,
+    topics: Topics,
+    now: Millis,
+    log: Vec<Logged>,
+    durable: i64,
+    /// Nothing becomes durable until the script says so.
+    held: bool,
+    asked: BTreeMap<Ticket, String>,
+    timers: BTreeMap<TimerKey, Millis>,
+    memory: Memory,
+    /// Cut the printing of timers that only moved.
+    quiet: bool,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let mut world = Self {
+            driver: Driver::new(Entropy::seeded(1), BATCH_BYTES_MAX),
+            topics: Topics::new(),
+            now: START,
+            log: Vec::new(),
+            durable: 0,
+            held: false,
+            asked: BTreeMap::new(),
+            timers: BTreeMap::new(),
+            memory: Memory::default(),
+            quiet: false,
+        };
+        world.load();
+        world
+    }
+
+    /// A fresh driver reads the log.
+    fn load(&mut self) -> String {
+        self.driver = Driver::new(Entropy::seeded(1), BATCH_BYTES_MAX);
+        for logged in &self.log {
+            self.driver.replay(logged.at, &logged.record());
+        }
+        let end = self.log.last().map_or(0, |it| it.at.offset + 1);
+        let round = self.driver.loaded(end, self.now, self.topics.image());
+        self.take(round)
+    }
+
+    /// What the host does with a round, as lines.
+    fn take(&mut self, round: Round<GroupShard>) -> String {
+        let mut out = String::new();
+        for batch in round.batches {
+            for (at, (key, value)) in (batch.base_offset..).zip(batch.records) {
+                let at = At { offset: at, timestamp: batch.timestamp, producer: batch.producer };
+                let logged = Logged { at, key, value };
+                let _ = writeln!(out, "{}", show::record(&logged.record(), self.now));
+                self.log.push(logged);
+            }
+        }
+        if !self.held {
+            self.durable = self.driver.written();
+        }
+        out.push_str(&self.release());
+        out.push_str(&self.changed_timers());
+        out
+    }
+
+    fn release(&mut self) -> String {
+        let mut out = String::new();
+        while let Some((ticket, reply)) = self.driver.release(self.durable) {
+            let asked = self.asked.remove(&ticket).expect("each ticket is answered once");
+            out.push_str(&show::reply(&asked, &reply));
+        }
+        out
+    }
+
+    fn changed_timers(&mut self) -> String {
+        let timers = &self.driver.machine().soft().timers;
+        let timers: BTreeMap<_, _> = timers.iter().map(|(key, time)| (key.clone(), time)).collect();
+        let before = std::mem::replace(&mut self.timers, timers);
+        let mut out = String::new();
+        for (key, time) in &self.timers {
+            let moved = before.get(key);
+            if moved != Some(time) && !(self.quiet && moved.is_some()) {
+                let _ = writeln!(out, "timer {} at {}", show::timer(key), show::since_start(*time));
+            }
+        }
+        for key in before.keys().filter(|it| !self.timers.contains_key(it)) {
+            let _ = writeln!(out, "timer {} off", show::timer(key));
+        }
+        out
+    }
+
+    fn event(&mut self, event: Event<GroupShard>) -> String {
+        let round = self.driver.round(self.now, self.topics.image(), vec![event]);
+        self.take(round)
+    }
+
+    /// Moves the clock, with a wake at each deadline on the way.
+    fn advance(&mut self, to: Millis) -> Parsed<String> {
+        let mut out = String::new();
+        for _ in 0..WAKES_MAX {
+            let Some(deadline) = self.driver.deadline().filter(|it| *it <= to) else {
+                self.now = to;
+                return Ok(out);
+            };
+            self.now = self.now.max(deadline);
+            let lines = self.event(Event::Wake);
+            if !lines.is_empty() {
+                let _ = write!(out, "at {}\n{lines}", show::since_start(self.now));
+            }
+        }
+        Err("a deadline does not move on".into())
+    }
+
+    fn ask(
+        &mut self,
+        asked: &str,
+        mut args: Args<'_>,
+        request: impl FnOnce(&mut Self, &mut Args<'_>) -> Parsed<GroupRequest>,
+        newest: i16,
+    ) -> Parsed<String> {
+        let client_id = args.option("client").unwrap_or("client");
+        let client_host = args.option("host").unwrap_or("/1.2.3.4");
+        let caller = Caller {
+            principal: "User:ANONYMOUS".into(),
+            client_id: client_id.into(),
+            client_host: client_host.into(),
+            api_version: args.number("v")?.unwrap_or(newest),
+            listener: "PLAINTEXT".into(),
+        };
+        let request = request(self, &mut args)?;
+        args.done()?;
+        let ticket = Ticket(self.asked.last_key_value().map_or(1, |(it, _)| it.0 + 1));
+        self.asked.insert(ticket, asked.to_owned());
+        Ok(self.event(Event::Ask { ticket, caller, request }))
+    }
+
+    fn run(&mut self, line: &str) -> Parsed<String> {
+        let (name, rest) = line.split_once(' ').unwrap_or((line, ""));
+        let mut args = Args::new(rest);
+        let ids = self.topics.ids();
+        let first = rest.split_whitespace().next().unwrap_or_default();
+        match name {
+            "streams-heartbeat" => {
+                let member = rest.split_whitespace().nth(1).unwrap_or_default();
+                let heartbeat = |it: &mut Self, args: &mut Args<'_>| ask::heartbeat(args, &mut it.memory);
+                self.ask(member, args, heartbeat, 1)
+            }
+            "commit" => self.ask(first, args, |_, args| ask::commit(args, &ids), 10),
+            "fetch" => self.ask(first, args, |_, args| ask::fetch(args, &ids), 10),
+            "offset-delete" => self.ask(first, args, |_, args| ask::offset_delete(args), 0),
+            "list" => self.ask("list", args, |_, args| ask::list(args), 5),
+            "describe" => {
+                let describe =
+                    |_: &mut Self, args: &mut Args<'_>| Ok(GroupRequest::DescribeGroups(ask::ids(args)));
+                self.ask("describe", args, describe, 6)
+            }
+            "streams-describe" => {
+                let describe = |_: &mut Self, args: &mut Args<'_>| {
+                    Ok(GroupRequest::StreamsGroupDescribe(ask::ids(args)))
+                };
+                self.ask("describe", args, describe, 1)
+            }
+            "delete-groups" => {
+                let delete =
+                    |_: &mut Self, args: &mut Args<'_>| Ok(GroupRequest::DeleteGroups(ask::ids(args)));
+                self.ask("delete", args, delete, 3)
+            }
+            "topics" => self.topics_command(&mut args),
+            "config" => {
+                let (scope, name) = (args.word("broker or group")?, args.option("group"));
+                self.topics.configure(scope, name, args.options())?;
+                Ok(String::new())
+            }
+            _ => self.control(name, &mut args),
+        }
+    }
+
+    /// Commands about the world itself.
+    fn control(&mut self, name: &str, args: &mut Args<'_>) -> Parsed<String> {
+        match name {
+            "wake" => Ok(self.event(Event::Wake)),
+            "jump" => {
+                self.now += duration(args.word("duration")?)?;
+                Ok(String::new())
+            }
+            "hold" => {
+                self.held = true;
+                Ok(String::new())
+            }
+            "durable" => {
+                self.held = false;
+                self.durable = self.driver.written();
+                Ok(self.release())
+            }
+            "reload" => {
+                self.replay_equals_live()?;
+                Ok(self.load())
+            }
+            "crash" => {
+                let durable = self.durable;
+                self.log.retain(|it| it.at.offset < durable);
+                let lost = std::mem::take(&mut self.asked);
+                let lost = lost.values().map(|it| format!("lost reply {it}\n"));
+                let mut out: String = lost.collect();
+                self.held = false;
+                self.timers.clear();
+                out.push_str(&self.load());
+                Ok(out)
+            }
+            "quiet" => {
+                self.quiet = true;
+                Ok(String::new())
+            }
+            "timers" => {
+                let timers = self.timers.iter().map(|(key, time)| {
+                    format!("timer {} at {}\n", show::timer(key), show::since_start(*time))
+                });
+                Ok(timers.collect())
+            }
+            _ => Err("no such command".into()),
+        }
+    }
+
+    fn topics_command(&mut self, args: &mut Args<'_>) -> Parsed<String> {
+        let what = args.word("create, delete or partitions")?;
+        let mut change = TopicsChange::default();
+        for word in args.rest() {
+            let (name, count) = word.split_once(':').unwrap_or((word, "1"));
+            match what {
+                "create" => self.topics.create(name, number(count)?, &mut change)?,
+                "delete" => self.topics.delete(name, &mut change)?,
+                "partitions" => self.topics.set_partitions(name, number(count)?, &mut change)?,
+                _ => return Err(format!("not create, delete or partitions: {what:?}")),
+            }
+        }
+        Ok(self.event(Event::Topics(change)))
+    }
+
+    /// Trap 16: all records, read from their bytes by an empty shard, make the same hard state.
+    fn replay_equals_live(&self) -> Parsed<()> {
+        let mut shard = GroupShard::default();
+        for logged in &self.log {
+            let record = logged.record();
+            let encoded = record.encode().map_err(|error| format!("{error:?}"))?;
+            if encoded != (logged.key.clone(), logged.value.clone()) {
+                return Err(format!("not the same bytes again: {record:?}"));
+            }
+            shard.replay(logged.at, &record);
+        }
+        let (live, replayed) = (self.driver.machine().hard(), shard.hard());
+        if live == replayed {
+            return Ok(());
+        }
+        Err(format!("replay differs from live\nlive:     {live:?}\nreplayed: {replayed:?}"))
+    }
+}
+
+impl Logged {
+    fn record(&self) -> Record {
+        let record = Record::decode(&self.key, self.value.as_ref());
+        record.expect("the shard wrote it").expect("the shard knows its own records")
+    }
+}
+
+impl testkit::script::Runner for World {
+    fn command(&mut self, line: &str) -> Parsed<String> {
+        let mut out = String::new();
+        let mut words: VecDeque<_> = line.split_whitespace().collect();
+        if let Some(time) = words.front().and_then(|it| it.strip_prefix("t=")) {
+            words.pop_front();
+            let to = match time.strip_prefix('+') {
+                Some(time) => self.now + duration(time)?,
+                None => START + duration(time)?,
+            };
+            if to < self.now {
+                return Err("time does not go back".into());
+            }
+            out = self.advance(to)?;
+        }
+        if !words.is_empty() {
+            out.push_str(&self.run(&Vec::from(words).join(" "))?);
+        }
+        Ok(out)
+    }
+
+    fn finish(&mut self) -> Parsed<()> {
+        self.replay_equals_live()
+    }
+}
+
+/// Names of topics to their ids, as requests need them.
+pub(crate) type Ids = BTreeMap<Str, Uuid>;
