@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::group::streams::StreamsSoft;
+use crate::group::streams::hash::TopicHashes;
 use crate::timers::Timers;
 use crate::wire::Str;
 
@@ -12,6 +13,8 @@ pub struct Soft {
     pub timers: Timers<TimerKey>,
     /// By group id. An entry goes when its group is deleted.
     pub streams: BTreeMap<Str, StreamsSoft>,
+    /// Of the topics that streams groups require.
+    pub topic_hashes: TopicHashes,
 }
 
 /// What a deadline is about. Those due at the same time fire in the order of their keys.

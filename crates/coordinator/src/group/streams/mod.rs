@@ -1,122 +1,269 @@
-//! Streams groups (KIP-1071). The seam to the rest of the shard; bodies follow.
+//! Streams groups (KIP-1071): the application's members, its topology, and who runs which task.
+//!
+//! [`StreamsGroup`] is the persistent part: it is changed by its records alone ([`apply`]), live and
+//! on load alike. [`StreamsSoft`] is what may be forgotten. The rules are cited by the numbers of
+//! `docs/design/streams.md` (H heartbeat, R reconciliation, T topology, A assignment, E endpoints,
+//! P replay, D describe).
+//!
+//! Reading order: `tasks`, `topology`, `configure`, `heartbeat` (join and keep) with `request` and
+//! `response` around it, `leave`, `target`, `reconcile`, `endpoints`, `timers`, `describe`, and `apply`
+//! with `records`, its inverse.
 
 pub mod configure;
 pub mod hash;
+pub mod tasks;
 pub mod topology;
 
-use crate::group::fail::Fail;
-use crate::group::request::StreamsHeartbeatReply;
-use crate::group::step::Step;
-use crate::machine::{Caller, Millis, TopicsChange};
-use crate::wire::consumer_offsets::{
-    StreamsGroupCurrentMemberAssignmentValue, StreamsGroupMemberMetadataValue, StreamsGroupMetadataValue,
-    StreamsGroupTargetAssignmentMemberValue, StreamsGroupTargetAssignmentMetadataValue,
-    StreamsGroupTopologyValue,
-};
-use crate::wire::streams_group_describe::response::DescribedGroup;
-use crate::wire::{Str, StreamsGroupHeartbeatRequest};
+mod apply;
+mod describe;
+mod endpoints;
+mod heartbeat;
+mod image;
+mod leave;
+mod reconcile;
+mod records;
+mod request;
+mod response;
+mod settings;
+mod soft;
+mod target;
+#[cfg(test)]
+mod tests;
+mod timers;
 
-/// What the records 17 and 19 to 23 of one group say.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct StreamsGroup {}
+use std::collections::BTreeMap;
 
-/// What one group remembers without records.
-#[derive(Debug, Default)]
-pub struct StreamsSoft {}
+use self::tasks::{AssignedTasks, Holders, TaskId, Tasks};
+use self::topology::Topology;
+use crate::wire::Str;
 
-/// StreamsGroupHeartbeat: the checks of the service (H-9 to H-16) and of the group. What returns a
-/// [`Fail`] has recorded nothing.
-pub fn heartbeat(
-    _step: &mut Step<'_>,
-    _caller: &Caller,
-    _request: &StreamsGroupHeartbeatRequest,
-) -> Result<StreamsHeartbeatReply, Fail> {
-    todo!()
+pub use self::describe::describe;
+pub use self::heartbeat::heartbeat;
+pub use self::records::group_tombstones;
+pub use self::soft::StreamsSoft;
+pub use self::timers::{forget, initial_delay_over, loaded, rebalance_over, session_over, topics_changed};
+
+/// A group's state as its records give it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct StreamsGroup {
+    /// Grows with whatever can change the assignment. The first change leads to 2: a member gets 1
+    /// while the first assignment is delayed, and a joined member never sees 0 (1.2).
+    pub epoch: i32,
+    /// Hash over the topics that the topology requires, 0 for none (T-30).
+    pub metadata_hash: i64,
+    /// The topology's epoch once its topics were found in order, else -1.
+    pub validated_topology_epoch: i32,
+    /// The settings with which the last target was computed, by name without prefix (H-30).
+    pub assignment_configs: BTreeMap<Str, Str>,
+    /// Of the topology description (KIP-1331), kept as the log has them.
+    pub stored_description_epoch: i32,
+    pub failed_description_epoch: i32,
+    /// The group epoch for which the targets were computed; -1 between two tombstones.
+    pub assignment_epoch: i32,
+    /// When they were, 0 if the next computation shall not wait for the assignment interval.
+    pub assignment_timestamp: i64,
+    pub topology: Option<Topology>,
+    members: BTreeMap<Str, StreamsMember>,
+    targets: BTreeMap<Str, Tasks>,
+    /// Derived from `members` (P-5).
+    holders: Holders,
 }
 
-/// One group of StreamsGroupDescribe (D-3), without the checks that the group exists and is a
-/// streams group.
-pub fn describe(_step: &Step<'_>, _group_id: &Str, _group: &StreamsGroup) -> DescribedGroup {
-    todo!()
+/// One stream thread of the application.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct StreamsMember {
+    pub metadata: MemberMetadata,
+    pub current: Current,
 }
 
-/// Arms the timers of all streams groups after a load (S-5).
-pub fn loaded(_step: &mut Step<'_>) {}
+/// What a member told of itself (record 19).
+#[derive(Clone, PartialEq, Debug)]
+pub struct MemberMetadata {
+    pub instance_id: Option<Str>,
+    pub rack_id: Option<Str>,
+    pub client_id: Str,
+    pub client_host: Str,
+    pub rebalance_timeout_ms: i32,
+    pub topology_epoch: i32,
+    pub process_id: Str,
+    pub user_endpoint: Option<Endpoint>,
+    pub client_tags: BTreeMap<Str, Str>,
+}
 
-/// Marks groups whose required topics changed, so that their next heartbeat looks (T-32).
-pub fn topics_changed(_step: &mut Step<'_>, _change: &TopicsChange) {}
+/// The `application.server` of a client, for interactive queries.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Endpoint {
+    pub host: Str,
+    pub port: u16,
+}
 
-/// H-60 to H-62.
-pub fn initial_delay_over(_step: &mut Step<'_>, _group: &Str) {}
+impl Default for MemberMetadata {
+    fn default() -> Self {
+        Self {
+            instance_id: None,
+            rack_id: None,
+            client_id: Str::default(),
+            client_host: Str::default(),
+            rebalance_timeout_ms: -1,
+            topology_epoch: -1,
+            process_id: Str::default(),
+            user_endpoint: None,
+            client_tags: BTreeMap::new(),
+        }
+    }
+}
 
-/// H-72. `deadline` tells how late the wake is.
-pub fn session_over(_step: &mut Step<'_>, _group: &Str, _member: &Str, _deadline: Millis) {}
+/// How far a member came (record 22).
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Current {
+    pub epoch: i32,
+    pub previous_epoch: i32,
+    pub state: MemberState,
+    pub assigned: AssignedTasks,
+    /// Tasks that the member was told to give up and has not yet.
+    pub pending: AssignedTasks,
+}
 
-/// H-73.
-pub fn rebalance_over(_step: &mut Step<'_>, _group: &Str, _member: &Str) {}
+/// 1.4; the numbers stand in record 22.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum MemberState {
+    /// The member has all tasks of its target epoch.
+    #[default]
+    Stable,
+    /// The member must give up tasks and has not said that it did.
+    UnrevokedTasks,
+    /// The member waits for tasks that others still hold.
+    UnreleasedTasks,
+    /// A state of a newer release, after a downgrade.
+    Unknown,
+}
 
-/// Forgets timers and soft state of a group whose tombstones were just recorded.
-pub fn forget(step: &mut Step<'_>, group: &Str) {
-    step.soft.streams.remove(group);
+impl MemberState {
+    pub fn from_code(code: i8) -> Self {
+        match code {
+            1 => Self::Stable,
+            2 => Self::UnrevokedTasks,
+            3 => Self::UnreleasedTasks,
+            _ => Self::Unknown,
+        }
+    }
+
+    pub fn code(self) -> i8 {
+        match self {
+            Self::Stable => 1,
+            Self::UnrevokedTasks => 2,
+            Self::UnreleasedTasks => 3,
+            Self::Unknown => 127,
+        }
+    }
+}
+
+/// 1.3; derived from the group, never stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GroupState {
+    Empty,
+    NotReady,
+    Assigning,
+    Reconciling,
+    Stable,
+}
+
+impl GroupState {
+    /// The name in responses.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Empty => "Empty",
+            Self::NotReady => "NotReady",
+            Self::Assigning => "Assigning",
+            Self::Reconciling => "Reconciling",
+            Self::Stable => "Stable",
+        }
+    }
+}
+
+impl Default for StreamsGroup {
+    fn default() -> Self {
+        Self {
+            epoch: 1,
+            metadata_hash: 0,
+            validated_topology_epoch: -1,
+            assignment_configs: BTreeMap::new(),
+            stored_description_epoch: -1,
+            failed_description_epoch: -1,
+            assignment_epoch: 1,
+            assignment_timestamp: 0,
+            topology: None,
+            members: BTreeMap::new(),
+            targets: BTreeMap::new(),
+            holders: Holders::default(),
+        }
+    }
 }
 
 impl StreamsGroup {
-    /// Name of the state on the wire (1.3).
-    pub fn state_name(&self) -> &'static str {
-        "Empty"
+    pub fn members(&self) -> &BTreeMap<Str, StreamsMember> {
+        &self.members
     }
 
-    /// True without members.
+    pub fn member(&self, member_id: &Str) -> Option<&StreamsMember> {
+        self.members.get(member_id)
+    }
+
+    pub fn target(&self, member_id: &Str) -> Option<&Tasks> {
+        self.targets.get(member_id)
+    }
+
     pub fn is_empty(&self) -> bool {
-        true
+        self.members.is_empty()
+    }
+
+    /// The first condition that holds, in this order (1.3). Looks at every member: not for the path
+    /// of a heartbeat.
+    pub fn state(&self) -> GroupState {
+        let settled = |it: &StreamsMember| {
+            it.current.state == MemberState::Stable && it.current.epoch == self.assignment_epoch
+        };
+        if self.members.is_empty() {
+            GroupState::Empty
+        } else if self.topology.as_ref().is_none_or(|it| it.epoch() != self.validated_topology_epoch) {
+            GroupState::NotReady
+        } else if self.epoch > self.assignment_epoch {
+            GroupState::Assigning
+        } else if self.members.values().all(settled) {
+            GroupState::Stable
+        } else {
+            GroupState::Reconciling
+        }
+    }
+
+    /// Name of the state on the wire (1.3).
+    pub fn state_name(&self) -> &'static str {
+        self.state().name()
     }
 
     /// Epoch of a member, for offset commits and fetches (O-1, O-6).
-    pub fn member_epoch(&self, _member: &Str) -> Option<i32> {
-        None
+    pub fn member_epoch(&self, member_id: &Str) -> Option<i32> {
+        self.member(member_id).map(|it| it.current.epoch)
     }
 
     /// Epoch at which the member was given the active task that reads this source partition;
     /// assigned tasks and those pending revocation count. `None` without a topology, for a topic
     /// that is not a source topic, and for a task that the member lacks (O-1, rule 8).
-    pub fn assignment_epoch(&self, _member: &Str, _topic: &Str, _partition: i32) -> Option<i32> {
-        None
+    pub fn assignment_epoch(&self, member_id: &Str, topic: &Str, partition: i32) -> Option<i32> {
+        let subtopology = *self.topology.as_ref()?.source_topics().get(topic)?;
+        let task = TaskId::new(subtopology, partition);
+        let current = &self.member(member_id)?.current;
+        current.assigned.active.get(&task).or_else(|| current.pending.active.get(&task)).copied()
     }
 
     /// True if the group has members and the topic is in its source topic map (O-7, O-8).
-    pub fn subscribes_to(&self, _topic: &Str) -> bool {
-        false
+    pub fn subscribes_to(&self, topic: &Str) -> bool {
+        !self.is_empty() && self.topology.as_ref().is_some_and(|it| it.source_topics().contains_key(topic))
     }
 
     /// True if no tombstone of a member is outstanding and none holds a target: what the
-    /// tombstones of records 17 and 20 ask (P-3).
+    /// tombstone of record 17 asks (P-3).
     pub fn may_be_removed(&self) -> bool {
-        true
+        self.members.is_empty() && self.assignment_epoch == -1
     }
-
-    pub(super) fn apply_metadata(&mut self, _value: &StreamsGroupMetadataValue) {}
-
-    pub(super) fn apply_member(&mut self, _member: &Str, _value: Option<&StreamsGroupMemberMetadataValue>) {}
-
-    pub(super) fn apply_target_metadata(
-        &mut self,
-        _value: Option<&StreamsGroupTargetAssignmentMetadataValue>,
-    ) {
-    }
-
-    pub(super) fn apply_target(
-        &mut self,
-        _member: &Str,
-        _value: Option<&StreamsGroupTargetAssignmentMemberValue>,
-    ) {
-    }
-
-    pub(super) fn apply_current(
-        &mut self,
-        _member: &Str,
-        _value: Option<&StreamsGroupCurrentMemberAssignmentValue>,
-    ) {
-    }
-
-    pub(super) fn apply_topology(&mut self, _value: Option<&StreamsGroupTopologyValue>) {}
 }

@@ -1,0 +1,138 @@
+//! The response to a heartbeat that succeeded, made from the group as its records left it (H-45 to
+//! H-50). Fields of the newest version: the handler clears what an older one lacks.
+
+use super::endpoints;
+use super::heartbeat::Decision;
+use super::records::by_subtopology;
+use super::request::JOIN;
+use super::settings::Settings;
+use super::soft::StreamsSoft;
+use super::tasks::{AssignedTasks, TaskId};
+use super::{StreamsGroup, StreamsMember};
+use crate::catalog::Image;
+use crate::group::request::StreamsHeartbeatReply;
+use crate::wire::streams_group_heartbeat::response::{Status, TaskIds};
+use crate::wire::{Str, StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse};
+
+/// Statuses that do not come from the topics of the topology (those are in `configure.rs`).
+const STALE_TOPOLOGY: i8 = 0;
+const SHUTDOWN_APPLICATION: i8 = 4;
+const ASSIGNMENT_DELAYED: i8 = 5;
+const MISSING_CLIENT_TAGS: i8 = 6;
+
+/// The version from which on clients know MISSING_CLIENT_TAGS; older ones throw on it.
+const TAGS_VERSION: i16 = 1;
+
+pub(super) struct Response<'a> {
+    pub image: &'a Image,
+    pub settings: &'a Settings,
+    pub api_version: i16,
+    pub request: &'a StreamsGroupHeartbeatRequest,
+    pub group: &'a StreamsGroup,
+    /// Created in this request.
+    pub is_new_group: bool,
+    pub decision: &'a Decision,
+}
+
+impl Response<'_> {
+    pub(super) fn build(&self, soft: &mut StreamsSoft) -> StreamsHeartbeatReply {
+        let member =
+            self.group.member(&self.request.member_id).expect("the heartbeat's records made the member");
+        let statuses = self.statuses(member, soft);
+        let (endpoint_information_epoch, partitions_by_user_endpoint) = self.endpoints(member, soft);
+        let topics_to_create =
+            soft.configured.as_ref().map(|it| it.topics_to_create.clone()).unwrap_or_default();
+        let has_tasks = self.tells_tasks(&member.current.assigned);
+        let list = |list: Vec<TaskIds>| has_tasks.then_some(list);
+        let assigned = &member.current.assigned;
+        let response = StreamsGroupHeartbeatResponse {
+            member_id: self.request.member_id.clone(),
+            member_epoch: member.current.epoch,
+            heartbeat_interval_ms: self.settings.heartbeat_interval_ms,
+            task_offset_interval_ms: self.settings.task_offset_interval_ms,
+            acceptable_recovery_lag: self.settings.acceptable_recovery_lag,
+            // Never null: clients go on acting on the statuses of an earlier response then.
+            status: Some(statuses),
+            active_tasks: list(task_ids(has_tasks, assigned.active.keys())),
+            standby_tasks: list(task_ids(has_tasks, &assigned.standby)),
+            warmup_tasks: list(task_ids(has_tasks, &assigned.warmup)),
+            endpoint_information_epoch,
+            partitions_by_user_endpoint,
+            ..Default::default()
+        };
+        StreamsHeartbeatReply { response, topics_to_create }
+    }
+
+    /// H-46, and H-46a where Kafka stays silent: a member that owns something else than it was
+    /// assigned may have lost the response that told it so.
+    fn tells_tasks(&self, assigned: &AssignedTasks) -> bool {
+        self.request.member_epoch == JOIN
+            || self.decision.tasks_changed
+            || self.decision.owned.as_ref().is_some_and(|owned| !assigned.same_as(owned))
+    }
+
+    /// H-50, in this order.
+    fn statuses(&self, member: &StreamsMember, soft: &StreamsSoft) -> Vec<Status> {
+        let mut statuses = Vec::new();
+        let mut add = |code, detail: &str| statuses.push(status(code, detail));
+        let topology_epoch = self.group.topology.as_ref().map_or(-1, |it| it.epoch());
+        let own_epoch = member.metadata.topology_epoch;
+        if self.decision.had_topology && own_epoch < topology_epoch {
+            let detail =
+                format!("The member has topology epoch {own_epoch}, the group is at {topology_epoch}.");
+            add(STALE_TOPOLOGY, &detail);
+        }
+        if let Some(reason) = self.decision.delayed_by {
+            add(ASSIGNMENT_DELAYED, reason);
+        }
+        if let Some(problem) = soft.configured.as_ref().and_then(|it| it.problem.as_ref()) {
+            add(problem.status.code(), &problem.detail);
+        }
+        if let Some(requester) = &soft.shutdown_requester {
+            add(
+                SHUTDOWN_APPLICATION,
+                &format!("Member {requester} asked the whole application to shut down."),
+            );
+        }
+        let tags = self.settings.rack_aware_assignment_tags.iter();
+        let missing: Vec<_> =
+            tags.filter(|tag| !member.metadata.client_tags.contains_key(*tag)).map(Str::to_str).collect();
+        if self.api_version >= TAGS_VERSION && !missing.is_empty() {
+            add(MISSING_CLIENT_TAGS, &format!("The member lacks the client tags {}.", missing.join(", ")));
+        }
+        statuses
+    }
+
+    /// E-2 to E-4. In Kafka the object of a group that is just being created is thrown away together
+    /// with the epoch that was raised in it, and clients compare what they see: so do we.
+    fn endpoints(
+        &self,
+        member: &StreamsMember,
+        soft: &mut StreamsSoft,
+    ) -> (i32, Option<Vec<endpoints::Entry>>) {
+        let decision = self.decision;
+        let is_raised =
+            decision.endpoint_changed || (decision.tasks_changed && member.metadata.user_endpoint.is_some());
+        let epoch = soft.endpoint_epoch.wrapping_add(i32::from(is_raised));
+        let is_told = epoch != self.request.endpoint_information_epoch;
+        let entries = is_told.then(|| endpoints::entries(self.image, self.group, soft));
+        if self.is_new_group {
+            return (0, entries);
+        }
+        soft.endpoint_epoch = epoch;
+        (epoch, entries)
+    }
+}
+
+fn status(status_code: i8, detail: &str) -> Status {
+    Status { status_code, status_detail: Str::from(detail), ..Default::default() }
+}
+
+fn task_ids<'a>(wanted: bool, tasks: impl IntoIterator<Item = &'a TaskId>) -> Vec<TaskIds> {
+    let tasks = tasks.into_iter().filter(|_| wanted);
+    by_subtopology(tasks, |subtopology_id, partitions| TaskIds {
+        subtopology_id,
+        partitions,
+        ..Default::default()
+    })
+}

@@ -1,0 +1,75 @@
+//! What a shard remembers of a streams group beside its records. All of it may be lost: the first
+//! heartbeat after a load configures the topology again, members send their offsets again, and the
+//! endpoint epoch restarts at 0 (E-8).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::configure::ConfiguredTopology;
+use super::heartbeat::{Decision, Revocation};
+use super::tasks::TaskId;
+use crate::wire::Str;
+use crate::wire::streams_group_heartbeat::response::EndpointToPartitions;
+
+#[derive(Default, Debug)]
+pub struct StreamsSoft {
+    /// The topology against the image; kept until the hash of its topics changes.
+    pub(super) configured: Option<Arc<ConfiguredTopology>>,
+    /// Whether the stored hash was compared with the image since a required topic changed (T-32).
+    pub(super) hash_checked: bool,
+    /// The first member that asked the whole application to stop, until the group is empty (H-40).
+    pub(super) shutdown_requester: Option<Str>,
+    pub(super) endpoint_epoch: i32,
+    /// Partitions by member, for those that have an endpoint (E-1). Bounded by the members.
+    pub(super) endpoints: BTreeMap<Str, EndpointToPartitions>,
+    /// By member. Bounded by the members.
+    pub(super) offsets: BTreeMap<Str, MemberOffsets>,
+    /// The epoch at which a member was told to give up tasks: its timer counts for this one only.
+    pub(super) revoking: BTreeMap<Str, i32>,
+}
+
+/// Offsets of a member's tasks as sums over their changelog partitions (H-29b).
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct MemberOffsets {
+    pub offsets: BTreeMap<TaskId, i64>,
+    pub end_offsets: BTreeMap<TaskId, i64>,
+}
+
+impl StreamsSoft {
+    /// What a heartbeat that succeeded leaves without a record.
+    pub(super) fn remember(&mut self, member_id: &Str, decision: &mut Decision, shuts_down: bool) {
+        self.hash_checked = true;
+        if let Some(configured) = decision.configured.take() {
+            self.configured = Some(configured);
+            self.endpoints.clear();
+        }
+        if decision.tasks_changed || decision.endpoint_changed {
+            self.endpoints.remove(member_id);
+        }
+        if let Some(offsets) = decision.offsets.take() {
+            self.offsets.insert(member_id.clone(), offsets);
+        }
+        if shuts_down {
+            self.shutdown_requester.get_or_insert_with(|| member_id.clone());
+        }
+        match decision.revocation {
+            Revocation::Unchanged => {}
+            Revocation::Until(_, epoch) => {
+                self.revoking.insert(member_id.clone(), epoch);
+            }
+            Revocation::Over => {
+                self.revoking.remove(member_id);
+            }
+        }
+    }
+
+    /// The member is gone; with the last one goes a wish to shut down (K-2).
+    pub(super) fn forget_member(&mut self, member_id: &Str, is_last: bool) {
+        self.endpoints.remove(member_id);
+        self.offsets.remove(member_id);
+        self.revoking.remove(member_id);
+        if is_last {
+            self.shutdown_requester = None;
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Scenarios as unit tests.
