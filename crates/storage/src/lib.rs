@@ -9,6 +9,8 @@ pub mod journal;
 
 pub mod memory;
 
+pub mod partition;
+
 #[cfg(feature = "testing")]
 pub mod conformance;
 #[cfg(feature = "testing")]
@@ -21,3 +23,4 @@ pub use log::{
     SessionId, Slice, Slices, Span, Urgency, Uuid,
 };
 pub use memory::{MemoryEngine, MemoryJournal};
+pub use partition::Partition;

@@ -1,0 +1,234 @@
+//! What a partition knows about the batches of its log, under the partition's lock.
+//!
+//! All of it is a function of the batches: [`State::apply`] changes it, live after an append and on load. So a
+//! partition that is opened again is as it was.
+
+use bytes::Bytes;
+use wire::batch::control::Control;
+use wire::batch::{BatchHeader, Batches as Walk, Invalid, RecordIter};
+
+use super::Appended;
+use super::epochs::Epochs;
+use super::error::{AppendError, ReadError};
+use super::producers::{Marker, Producers, Stored};
+use super::transactions::Transactions;
+use crate::log::{Batch, Batches, Epoch, Log, Millis, Offset, PartitionSnapshot, Refused, Span, Urgency};
+
+/// Bytes read at a time when a log is replayed.
+const REPLAY_BYTES: usize = 1 << 20;
+
+/// A marker has a key of 4 and a value of 6 bytes; whatever else a control record holds is not large.
+const CONTROL_BYTES_MAX: usize = 1 << 16;
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct State {
+    /// Offset of the next record.
+    next: Offset,
+    epoch: Epoch,
+    pub(super) producers: Producers,
+    pub(super) transactions: Transactions,
+    pub(super) epochs: Epochs,
+    /// Offset of the last snapshot.
+    saved: Offset,
+    /// No more appends: the lane is dead, or the partition was closed.
+    closed: bool,
+}
+
+impl State {
+    /// Reads the newest snapshot and replays the batches after it up to `end`, which is durable.
+    pub(super) async fn load(log: &dyn Log, end: Offset) -> Result<Self, ReadError> {
+        let start = log.ends().borrow().start;
+        let mut state = log.saved()?.and_then(Self::restore).unwrap_or_else(Self::empty);
+        state.next = state.next.max(start);
+        while state.next < end {
+            let span = Span { from: state.next, to: end, max_bytes: REPLAY_BYTES, at_least_one: true };
+            let bytes = log.read(span).await?.load()?;
+            let before = state.next;
+            state.replay(bytes)?;
+            if state.next == before {
+                return Err(ReadError::Storage(format!(
+                    "no batch at offset {before} where the log ends at {end}"
+                )));
+            }
+        }
+        state.next = end;
+        state.transactions.settle(end);
+        state.trim(start);
+        Ok(state)
+    }
+
+    fn empty() -> Self {
+        Self {
+            next: 0,
+            epoch: -1,
+            producers: Producers::default(),
+            transactions: Transactions::default(),
+            epochs: Epochs::default(),
+            saved: 0,
+            closed: false,
+        }
+    }
+
+    /// `None` if the snapshot can't be read: then all is replayed.
+    fn restore(snapshot: PartitionSnapshot) -> Option<Self> {
+        let producers = Producers::decode(snapshot.producers)?;
+        let open: Vec<_> = producers
+            .iter()
+            .filter_map(|(id, producer)| producer.transaction.map(|first| (first, id)))
+            .collect();
+        Some(Self {
+            next: snapshot.offset,
+            producers,
+            transactions: Transactions::restore(snapshot.aborted, open.into_iter()),
+            epochs: Epochs::restore(snapshot.epochs),
+            saved: snapshot.offset,
+            ..Self::empty()
+        })
+    }
+
+    fn replay(&mut self, bytes: Bytes) -> Result<(), ReadError> {
+        for batch in Walk::new(bytes) {
+            let batch = batch?;
+            if batch.header.next_offset() <= self.next {
+                continue;
+            }
+            let marker = marker_of(&batch.header, &batch.payload())?;
+            self.apply(&batch.header, marker);
+        }
+        Ok(())
+    }
+
+    /// The epoch counts from the first record that will be appended in it.
+    pub(super) fn become_leader(&mut self, epoch: Epoch, now: Millis, expiration_ms: Millis) {
+        self.epoch = epoch;
+        self.epochs.assign(epoch, self.next);
+        self.producers.expire(now, expiration_ms);
+    }
+
+    /// A duplicate brings the timestamp of its original; who asks knows whether that is a client's business.
+    pub(super) fn append_client(&mut self, log: &dyn Log, mut batch: Batch) -> Result<Appended, AppendError> {
+        self.check_open()?;
+        if let Some(stored) = self.producers.check_client(&batch.header)? {
+            return Ok(duplicate(&stored));
+        }
+        self.place(&mut batch, self.next);
+        let header = batch.header;
+        self.write(log, Batches { items: vec![batch], urgency: Urgency::Bulk })?;
+        self.apply(&header, None);
+        Ok(appended(header.base_offset, header.last_offset()))
+    }
+
+    /// Several batches are checked against what was before all of them.
+    pub(super) fn append_coordinator(
+        &mut self,
+        log: &dyn Log,
+        mut items: Vec<Batch>,
+        transaction_version: i16,
+    ) -> Result<Appended, AppendError> {
+        self.check_open()?;
+        let base_offset = self.next;
+        let mut next = base_offset;
+        let mut noted = Vec::with_capacity(items.len());
+        for batch in &mut items {
+            let marker = marker_of(&batch.header, &batch.body)?;
+            match marker {
+                Some(marker) => self.producers.check_marker(&batch.header, marker, transaction_version)?,
+                None => self.producers.check_coordinator(&batch.header)?,
+            }
+            self.place(batch, next);
+            next = batch.header.next_offset();
+            noted.push((batch.header, marker));
+        }
+        self.write(log, Batches { items, urgency: Urgency::Soon })?;
+        for (header, marker) in &noted {
+            self.apply(header, *marker);
+        }
+        self.transactions.settle(log.ends().borrow().durable);
+        Ok(appended(base_offset, next - 1))
+    }
+
+    fn check_open(&self) -> Result<(), AppendError> {
+        if self.closed { Err(AppendError::NotLeader) } else { Ok(()) }
+    }
+
+    /// Neither field is under the checksum.
+    fn place(&self, batch: &mut Batch, offset: Offset) {
+        batch.header.base_offset = offset;
+        batch.header.partition_leader_epoch = self.epoch;
+    }
+
+    /// Hands the batches to the log. After any refusal but `Full` the log is dead, and so are we.
+    fn write(&mut self, log: &dyn Log, batches: Batches) -> Result<(), AppendError> {
+        log.append(batches).map_err(|refused| {
+            self.closed = !matches!(refused, Refused::Full);
+            refused.into()
+        })
+    }
+
+    /// Notes a batch that is in the log.
+    fn apply(&mut self, header: &BatchHeader, marker: Option<Marker>) {
+        self.epochs.assign(header.partition_leader_epoch, header.base_offset);
+        match marker {
+            Some(marker) => {
+                if let Some(first) = self.producers.apply_marker(header, marker) {
+                    self.transactions.end(header.producer_id, first, header.base_offset, marker.commit);
+                }
+            }
+            None if header.attributes.is_control() => {}
+            None => {
+                if self.producers.apply_records(header) {
+                    self.transactions.begin(header.base_offset, header.producer_id);
+                }
+            }
+        }
+        self.next = header.next_offset();
+    }
+
+    /// The log begins at `start` now. Producers stay: what they sent last counts even if it is deleted.
+    pub(super) fn trim(&mut self, start: Offset) {
+        self.epochs.trim(start);
+        self.transactions.trim(start);
+    }
+
+    /// What is known, unless that was saved before.
+    pub(super) fn snapshot(&mut self, start: Offset) -> Option<PartitionSnapshot> {
+        if self.saved == self.next {
+            return None;
+        }
+        self.saved = self.next;
+        self.trim(start);
+        Some(PartitionSnapshot {
+            offset: self.next,
+            producers: self.producers.encode(),
+            epochs: self.epochs.entries().to_vec(),
+            aborted: self.transactions.aborted().to_vec(),
+        })
+    }
+
+    pub(super) fn close(&mut self) {
+        self.closed = true;
+    }
+}
+
+fn appended(base_offset: Offset, last_offset: Offset) -> Appended {
+    Appended { base_offset, last_offset, log_append_time: -1, log_start: -1, duplicate: false }
+}
+
+fn duplicate(stored: &Stored) -> Appended {
+    let original = appended(stored.first_offset(), stored.last_offset);
+    Appended { log_append_time: stored.timestamp, duplicate: true, ..original }
+}
+
+/// The marker of a control batch that ends a transaction; `None` for any other batch, also for a control batch
+/// that compaction has emptied.
+fn marker_of(header: &BatchHeader, body: &Bytes) -> Result<Option<Marker>, Invalid> {
+    if !header.attributes.is_control() || !header.has_producer() {
+        return Ok(None);
+    }
+    let Some(record) = RecordIter::new(header, body, CONTROL_BYTES_MAX)?.next() else { return Ok(None) };
+    match Control::parse(&record?)? {
+        Control::Abort { coordinator_epoch } => Ok(Some(Marker { commit: false, coordinator_epoch })),
+        Control::Commit { coordinator_epoch } => Ok(Some(Marker { commit: true, coordinator_epoch })),
+        Control::Other(_) => Ok(None),
+    }
+}
