@@ -6,6 +6,8 @@
 
 mod sticky_tasks;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::ops::Range;

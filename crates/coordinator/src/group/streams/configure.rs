@@ -417,3 +417,7 @@ fn summary<'a>(names: impl ExactSizeIterator<Item = &'a Str>) -> String {
     let shown = shown.join(", ");
     if more == 0 { shown } else { format!("{shown} and {more} additional topics") }
 }
+
+#[cfg(test)]
+#[path = "configure_tests.rs"]
+mod tests;

@@ -370,3 +370,179 @@ fn detached(names: &[Str]) -> Vec<Str> {
 fn mapped<T, U>(list: &[T], one: impl FnMut(&T) -> U) -> Vec<U> {
     list.iter().map(one).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(name: &str, partitions: i32) -> request::TopicInfo {
+        request::TopicInfo { name: Str::from(name), partitions, ..Default::default() }
+    }
+
+    fn names(list: &[&str]) -> Vec<Str> {
+        list.iter().map(|name| Str::from(*name)).collect()
+    }
+
+    /// Subtopology 0 reads `in` and writes `r`; 1 reads `r` and `side`, with a changelog.
+    fn sent() -> request::Topology {
+        let zero = request::Subtopology {
+            subtopology_id: Str::from("0"),
+            source_topics: names(&["in"]),
+            repartition_sink_topics: names(&["r"]),
+            ..Default::default()
+        };
+        let mut repartition = info("r", 4);
+        repartition.replication_factor = 2;
+        repartition.topic_configs = vec![request::KeyValue {
+            key: Str::from("retention.ms"),
+            value: Str::from("-1"),
+            ..Default::default()
+        }];
+        let one = request::Subtopology {
+            subtopology_id: Str::from("1"),
+            source_topics: names(&["side", "more"]),
+            repartition_source_topics: vec![repartition],
+            state_changelog_topics: vec![info("c", 0)],
+            copartition_groups: vec![request::CopartitionGroup {
+                source_topics: vec![0],
+                repartition_source_topics: vec![0],
+                ..Default::default()
+            }],
+            ..Default::default()
+        };
+        request::Topology { epoch: 5, subtopologies: vec![zero, one], ..Default::default() }
+    }
+
+    fn changed(change: impl FnOnce(&mut request::Topology)) -> request::Topology {
+        let mut topology = sent();
+        change(&mut topology);
+        topology
+    }
+
+    #[track_caller]
+    fn check_invalid(change: impl FnOnce(&mut request::Topology), expected: &str) {
+        let refusal = Topology::from_request(&changed(change)).unwrap_err();
+        assert_eq!(refusal, Refusal::Topology(expected.to_owned()));
+    }
+
+    /// 33.
+    #[test]
+    fn regexes_are_refused() {
+        let topology = changed(|it| it.subtopologies[1].source_topic_regex = names(&["foo.*"]));
+        let message = "Regular expressions for source topics are not supported yet.".to_owned();
+        assert_eq!(refuse_regexes(&topology), Err(Refusal::Request(message)));
+        assert_eq!(refuse_regexes(&sent()), Ok(()));
+    }
+
+    /// 42.
+    #[test]
+    fn changelogs_have_no_count() {
+        let topology = changed(|it| it.subtopologies[1].state_changelog_topics[0].partitions = 3);
+        let message =
+            "Changelog topic c must have an undefined partition count, but it is set to 3.".to_owned();
+        assert_eq!(refuse_changelog_counts(&topology), Err(Refusal::Topology(message)));
+        assert_eq!(refuse_changelog_counts(&sent()), Ok(()));
+    }
+
+    /// 113.
+    #[test]
+    fn negative_epoch_and_duplicate_ids() {
+        check_invalid(|it| it.epoch = -1, "Topology epoch must not be negative, but it is -1.");
+        check_invalid(
+            |it| it.subtopologies[1].subtopology_id = Str::from("0"),
+            "The topology has subtopology 0 more than once.",
+        );
+    }
+
+    /// 114.
+    #[test]
+    fn copartition_indexes_exist() {
+        check_invalid(
+            |it| it.subtopologies[1].copartition_groups[0].source_topics = vec![1, 2],
+            "A copartition group of subtopology 1 names source topic 2, but there are 2.",
+        );
+        check_invalid(
+            |it| it.subtopologies[1].copartition_groups[0].repartition_source_topics = vec![-1],
+            "A copartition group of subtopology 1 names repartition source topic -1, but there are 1.",
+        );
+    }
+
+    #[test]
+    fn what_kafka_makes_maps_of_is_unique() {
+        check_invalid(
+            |it| it.subtopologies[1].repartition_source_topics.push(info("r", 1)),
+            "Subtopology 1 has repartition source topic r more than once.",
+        );
+        check_invalid(
+            |it| it.subtopologies[1].state_changelog_topics.push(info("c", 0)),
+            "Subtopology 1 has changelog topic c more than once.",
+        );
+        check_invalid(
+            |it| {
+                let configs = &mut it.subtopologies[1].repartition_source_topics[0].topic_configs;
+                configs.push(configs[0].clone());
+            },
+            "Topic r has config retention.ms more than once.",
+        );
+        check_invalid(
+            |it| it.subtopologies[1].repartition_source_topics[0].partitions = -2,
+            "Topic r must not have a negative partition count, but it is set to -2.",
+        );
+    }
+
+    /// 98 to 100, H-26: equality minds the order of topics but not that of subtopologies.
+    #[test]
+    fn equality() {
+        let topology = Topology::from_request(&sent()).unwrap();
+        let of = |change: fn(&mut request::Topology)| Topology::from_request(&changed(change)).unwrap();
+        assert_eq!(topology, of(|it| it.subtopologies.reverse()));
+        assert_ne!(topology, of(|it| it.subtopologies[1].source_topics.reverse()));
+        assert_ne!(topology, of(|it| it.epoch = 6));
+        assert_ne!(
+            topology,
+            of(|it| it.subtopologies[1].repartition_source_topics[0].replication_factor = 3)
+        );
+        assert_ne!(topology, of(|it| it.subtopologies[1].copartition_groups.clear()));
+        assert_ne!(topology, of(|it| drop(it.subtopologies.pop())));
+    }
+
+    #[test]
+    fn through_the_log_and_back() {
+        let topology = Topology::from_request(&sent()).unwrap();
+        let record = topology.to_record();
+        assert_eq!(record.epoch, 5);
+        assert_eq!(record.subtopologies[1].repartition_source_topics[0].topic_configs[0].value, "-1");
+        assert_eq!(Topology::from_record(&record), topology);
+    }
+
+    /// T-1, T-2.
+    #[test]
+    fn topics_of_a_topology() {
+        let topology = Topology::from_request(&sent()).unwrap();
+        let required: Vec<String> = topology.required_topics().iter().map(ToString::to_string).collect();
+        assert_eq!(required, ["c", "in", "more", "r", "side"]);
+        let sources: Vec<String> =
+            topology.source_topics().iter().map(|(t, id)| format!("{t}>{id}")).collect();
+        assert_eq!(sources, ["in>0", "more>1", "r>1", "side>1"]);
+        let sinks = changed(|it| it.subtopologies[0].repartition_sink_topics = names(&["x"]));
+        assert!(!Topology::from_request(&sinks).unwrap().required_topics().contains(&Str::from("x")));
+    }
+
+    /// H-3, H-4.
+    #[test]
+    fn names_of_topics() {
+        let refusal = |name: &str| {
+            let topology = changed(|it| it.subtopologies[0].repartition_sink_topics = names(&[name, "r"]));
+            refuse_topic_names(&topic_names(&topology))
+        };
+        assert_eq!(topic_names(&sent()), names(&["in", "r", "side", "more", "c"]).iter().collect::<Vec<_>>());
+        assert_eq!(refusal(&"x".repeat(249)), Ok(()));
+        let internal =
+            "Use of Kafka internal topics __consumer_offsets in a Kafka Streams topology is prohibited.";
+        assert_eq!(refusal("__consumer_offsets"), Err(Refusal::Topology(internal.to_owned())));
+        for name in ["", ".", "..", "a b", "ä", &"x".repeat(250)] {
+            let illegal = format!("Topic names {name} are not valid topic names.");
+            assert_eq!(refusal(name), Err(Refusal::Topology(illegal)));
+        }
+    }
+}
