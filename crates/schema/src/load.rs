@@ -1,0 +1,138 @@
+//! The folder `schema/` as one checked value.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::check;
+use crate::model::{Enum, ErrorLine, Feature, Message, MessageKind};
+use crate::parse::{self, ParseError};
+
+/// All files of the folder.
+#[derive(Debug)]
+pub struct Schema {
+    /// Ordered by API key.
+    pub apis: Vec<Api>,
+    /// One per folder of `records/`, ordered by name.
+    pub topics: Vec<Topic>,
+    pub headers: Vec<Message>,
+    pub embedded: Vec<Message>,
+    pub errors: Vec<ErrorLine>,
+    pub enums: Vec<Enum>,
+    pub features: Vec<Feature>,
+}
+
+/// One API: a file of `api/` or `internal/`.
+#[derive(Debug)]
+pub struct Api {
+    pub key: i16,
+    /// The file's name without number and ending; the name of the Rust module.
+    pub stem: String,
+    pub request: Message,
+    pub response: Message,
+}
+
+/// The record types of an internal topic.
+#[derive(Debug)]
+pub struct Topic {
+    pub name: String,
+    /// Ordered by record type.
+    pub types: Vec<RecordType>,
+}
+
+/// One record type: a file of `records/<topic>/`.
+#[derive(Debug)]
+pub struct RecordType {
+    pub id: i16,
+    pub key: Message,
+    pub value: Message,
+}
+
+/// Reads and checks the folder.
+///
+/// # Errors
+/// File, line and problem of the first thing that is wrong.
+pub fn load(folder: &Path) -> Result<Schema, String> {
+    let mut apis = Vec::new();
+    for part in ["api", "internal"] {
+        for file in files(&folder.join(part))? {
+            apis.push(api(&file)?);
+        }
+    }
+    apis.sort_by_key(|it| it.key);
+    let mut topics = Vec::new();
+    for topic in entries(&folder.join("records"))? {
+        topics.push(self::topic(&topic)?);
+    }
+    let (enums, features) = located(&folder.join("enums.wire"), parse::enums)?;
+    let schema = Schema {
+        apis,
+        topics,
+        headers: messages(&folder.join("headers.wire"))?,
+        embedded: messages(&folder.join("embedded.wire"))?,
+        errors: located(&folder.join("errors.wire"), parse::errors)?,
+        enums,
+        features,
+    };
+    check::names(&schema)?;
+    Ok(schema)
+}
+
+fn api(file: &Path) -> Result<Api, String> {
+    let (number, stem) = file_name(file)?;
+    let [request, response] = pair(file, [MessageKind::Request, MessageKind::Response], number)?;
+    Ok(Api { key: number, stem, request, response })
+}
+
+fn topic(folder: &Path) -> Result<Topic, String> {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut types = Vec::new();
+    for file in files(folder)? {
+        let (id, _) = file_name(&file)?;
+        let [key, value] = pair(&file, [MessageKind::Key, MessageKind::Value], id)?;
+        types.push(RecordType { id, key, value });
+    }
+    types.sort_by_key(|it| it.id);
+    Ok(Topic { name, types })
+}
+
+/// The two messages of a file, whose number must be the file's.
+fn pair(file: &Path, kinds: [MessageKind; 2], number: i16) -> Result<[Message; 2], String> {
+    let found: [Message; 2] =
+        messages(file)?.try_into().map_err(|_| format!("{}: expected two messages", file.display()))?;
+    let right = found.iter().zip(kinds).all(|(it, kind)| it.kind == kind && it.id == Some(number));
+    if right { Ok(found) } else { Err(format!("{}: expected {kinds:?} with id={number}", file.display())) }
+}
+
+/// `88_streams_group_heartbeat.wire` is (88, `streams_group_heartbeat`).
+fn file_name(file: &Path) -> Result<(i16, String), String> {
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    let parts = stem.split_once('_').and_then(|(number, name)| Some((number.parse().ok()?, name.to_owned())));
+    parts.ok_or_else(|| format!("{}: expected NN_name.wire", file.display()))
+}
+
+fn messages(file: &Path) -> Result<Vec<Message>, String> {
+    located(file, |text| {
+        let messages = parse::messages(text)?;
+        messages.iter().try_for_each(check::message)?;
+        Ok(messages)
+    })
+}
+
+fn located<T>(file: &Path, read: impl Fn(&str) -> Result<T, ParseError>) -> Result<T, String> {
+    let text = fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
+    read(&text).map_err(|e| format!("{}: {e}", file.display()))
+}
+
+fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let all = entries(folder)?;
+    Ok(all.into_iter().filter(|it| it.extension().is_some_and(|it| it == "wire")).collect())
+}
+
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let failed = |e| format!("{}: {e}", folder.display());
+    let entries: Result<Vec<_>, _> =
+        fs::read_dir(folder).map_err(failed)?.map(|it| it.map(|it| it.path())).collect();
+    let mut entries = entries.map_err(failed)?;
+    entries.sort();
+    Ok(entries)
+}

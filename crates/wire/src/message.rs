@@ -1,0 +1,166 @@
+//! The traits of messages.
+
+use std::ops::RangeInclusive;
+
+use bytes::Bytes;
+
+use crate::error::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind};
+use crate::read::Reader;
+use crate::table;
+use crate::walk;
+use crate::write::{Sizer, Writer};
+
+/// The generated half of a message or nested struct. The version is known to be supported.
+#[doc(hidden)]
+pub trait Body: Sized {
+    fn read(r: &mut Reader, v: i16) -> Result<Self, DecodeErrorKind>;
+    /// Checks the value and adds its size.
+    fn measure(&self, s: &mut Sizer, v: i16) -> Result<(), EncodeError>;
+    /// Writes a value that was measured without error.
+    fn write(&self, w: &mut Writer, v: i16);
+}
+
+/// A message: request, response, header, record key or value, or data inside other data.
+pub trait Message: Body + Default + Clone + PartialEq + std::fmt::Debug + 'static {
+    /// Kafka's name.
+    const NAME: &'static str;
+    /// The versions that exist, unstable ones included.
+    const VERSIONS: RangeInclusive<i16>;
+    /// The fields, for generic walkers.
+    const TABLE: &'static table::Message;
+
+    /// Reads the message. Bytes behind it are left in the reader.
+    ///
+    /// # Errors
+    /// A version that the message lacks; bytes that are not this message.
+    fn decode(r: &mut Reader, version: i16) -> Result<Self, DecodeError> {
+        if !Self::VERSIONS.contains(&version) {
+            return Err(DecodeError::at(r.position(), DecodeErrorKind::UnsupportedVersion));
+        }
+        let start = r.position();
+        Self::read(r, version).map_err(|kind| walk::locate(Self::TABLE, version, r, start, kind))
+    }
+
+    /// Writes the message.
+    ///
+    /// # Errors
+    /// A version that the message lacks, or a value that the version can't carry (decision 4). Nothing was written.
+    fn encode(&self, w: &mut Writer, version: i16) -> Result<(), EncodeError> {
+        let sizer = measured(self, version)?;
+        w.reserve(sizer.inline());
+        self.write(w, version);
+        Ok(())
+    }
+
+    /// The number of bytes that `encode` writes.
+    ///
+    /// # Errors
+    /// As `encode`.
+    fn size(&self, version: i16) -> Result<usize, EncodeError> {
+        measured(self, version).map(|it| it.total())
+    }
+
+    /// The message alone, in one piece.
+    ///
+    /// # Errors
+    /// As `encode`.
+    fn to_bytes(&self, version: i16) -> Result<Bytes, EncodeError> {
+        let mut writer = Writer::new();
+        self.encode(&mut writer, version)?;
+        Ok(writer.into_bytes())
+    }
+
+    /// The message behind its version as int16 (wire.md 13.1).
+    ///
+    /// # Errors
+    /// As `encode`.
+    fn to_prefixed(&self, version: i16) -> Result<Bytes, EncodeError> {
+        let sizer = measured(self, version)?;
+        let mut writer = Writer::with_capacity(2 + sizer.inline());
+        writer.i16(version);
+        self.write(&mut writer, version);
+        Ok(writer.into_bytes())
+    }
+
+    /// Reads a message behind its version.
+    ///
+    /// # Errors
+    /// As `decode`.
+    fn from_prefixed(bytes: &Bytes) -> Result<(Self, i16), DecodeError> {
+        let mut reader = Reader::new(bytes.clone());
+        let version = reader.i16().map_err(|kind| DecodeError::at(0, kind))?;
+        Ok((Self::decode(&mut reader, version)?, version))
+    }
+
+    /// Reads a message behind its version, where versions above the last known one only append fields: consumer
+    /// protocol subscriptions and assignments (wire.md 14).
+    ///
+    /// # Errors
+    /// As `decode`.
+    fn from_prefixed_forward(bytes: &Bytes) -> Result<(Self, i16), DecodeError> {
+        let mut reader = Reader::new(bytes.clone());
+        let version = reader.i16().map_err(|kind| DecodeError::at(0, kind))?;
+        Ok((Self::decode(&mut reader, version.min(*Self::VERSIONS.end()))?, version))
+    }
+}
+
+/// Checks a message and finds its size.
+pub(crate) fn measured<M: Message>(message: &M, version: i16) -> Result<Sizer, EncodeError> {
+    if !M::VERSIONS.contains(&version) {
+        let kind = EncodeErrorKind::UnsupportedVersion(version);
+        return Err(EncodeError { path: M::NAME.to_owned(), kind });
+    }
+    let mut sizer = Sizer::default();
+    message.measure(&mut sizer, version)?;
+    if i32::try_from(sizer.total()).is_err() {
+        return Err(EncodeError { path: M::NAME.to_owned(), kind: EncodeErrorKind::TooLarge });
+    }
+    Ok(sizer)
+}
+
+/// A request, which has a response of the same key and versions.
+pub trait Request: Message {
+    type Response: Response;
+    const KEY: i16;
+}
+
+/// A response.
+pub trait Response: Message {
+    const KEY: i16;
+}
+
+/// What a test does to any message by its name.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+pub struct Erased {
+    pub table: &'static table::Message,
+    /// Decodes all of the bytes, and gives back what encoding yields, and the predicted size.
+    pub roundtrip: fn(Bytes, i16) -> Result<(Bytes, usize), Failed>,
+    /// The default, encoded.
+    pub default: fn(i16) -> Result<Bytes, EncodeError>,
+}
+
+/// What failed in a round trip.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum Failed {
+    Decode(DecodeError),
+    Encode(EncodeError),
+}
+
+impl Erased {
+    pub const fn of<M: Message>() -> Self {
+        Self { table: M::TABLE, roundtrip: roundtrip::<M>, default: |version| M::default().to_bytes(version) }
+    }
+}
+
+fn roundtrip<M: Message>(bytes: Bytes, version: i16) -> Result<(Bytes, usize), Failed> {
+    let mut reader = Reader::new(bytes);
+    let message = M::decode(&mut reader, version).map_err(Failed::Decode)?;
+    if reader.remaining() > 0 {
+        return Err(Failed::Decode(DecodeError::at(reader.position(), DecodeErrorKind::TrailingBytes)));
+    }
+    let bytes = message.to_bytes(version).map_err(Failed::Encode)?;
+    let size = message.size(version).map_err(Failed::Encode)?;
+    Ok((bytes, size))
+}
