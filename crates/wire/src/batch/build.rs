@@ -267,7 +267,7 @@ fn put_length(out: &mut BytesMut, length: usize) {
 }
 
 /// Zigzag, then base 128, lowest bits first. For values that fit both, varint and varlong are the same bytes.
-fn put_varint(out: &mut BytesMut, value: i64) {
+pub(super) fn put_varint(out: &mut BytesMut, value: i64) {
     let mut bits = ((value << 1) ^ (value >> 63)).cast_unsigned();
     while bits > 0x7f {
         out.put_u8(bits.to_le_bytes()[0] | 0x80);

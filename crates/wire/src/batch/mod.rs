@@ -11,6 +11,8 @@ pub mod compress;
 pub mod control;
 mod header;
 mod records;
+#[cfg(test)]
+mod tests;
 
 pub use build::BatchBuilder;
 pub use compress::Codec;

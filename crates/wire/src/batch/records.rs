@@ -270,7 +270,7 @@ fn take_i32(body: &mut Bytes) -> Result<i32, Invalid> {
 }
 
 /// Reads zigzag base 128: at most 5 bytes for 32 bits, 10 for 64.
-fn take_varint(body: &mut Bytes, bits: u32) -> Result<i64, Invalid> {
+pub(super) fn take_varint(body: &mut Bytes, bits: u32) -> Result<i64, Invalid> {
     let mut value = 0_u64;
     for (index, shift) in (0..bits).step_by(7).enumerate() {
         let byte = *body.get(index).ok_or(Invalid::Record("varint is cut short"))?;
