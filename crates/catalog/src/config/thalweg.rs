@@ -1,0 +1,43 @@
+//! Thalweg's own settings (decision 20: each begins with `thalweg.`).
+
+use super::row::Kind::{Int, Long, String};
+use super::row::{Row, Valid};
+
+/// What a batch survives before it is acknowledged.
+pub(super) const DURABILITY: Valid = Valid::OneOf(&["fsync", "page-cache"]);
+
+pub(super) const ROWS: &[Row] = &[
+    Row::broker("thalweg.profile", String, Some("thalweg"))
+        .valid(Valid::OneOf(&["thalweg", "kafka"]))
+        .honoured(
+            "`kafka` turns every deliberate deviation from Kafka's behaviour off; `thalweg` keeps them.",
+        ),
+    Row::broker("thalweg.durability", String, Some("fsync")).valid(DURABILITY).cluster_wide().honoured(
+        "`fsync`: a batch is on disk before it is acknowledged. `page-cache`: Kafka's own promise.",
+    ),
+    Row::broker("thalweg.storage", String, None)
+        .valid(Valid::NonEmpty)
+        .honoured("Where data lives: `file:DIR[,DIR...]`. Default: the directories of `log.dirs`."),
+    Row::broker("thalweg.tail.cache.bytes", Long, None)
+        .at_least(0)
+        .honoured("Memory for the newest batches of all partitions. Default: an eighth of the memory."),
+    Row::broker("thalweg.replication.factor.policy", String, Some("strict"))
+        .valid(Valid::OneOf(&["strict", "accept"]))
+        .honoured("`strict` refuses a replication factor above the number of brokers, `accept` takes any."),
+    Row::broker("thalweg.flush.background.ms", Long, Some("1000"))
+        .at_least(1)
+        .honoured("With `page-cache`: how often written data is flushed in the background."),
+    Row::broker("thalweg.snapshot.ms", Long, Some("60000"))
+        .at_least(1)
+        .honoured("How often the state of the partitions is saved, which bounds the recovery after a crash."),
+    Row::broker("thalweg.open.files.max", Int, Some("8192"))
+        .at_least(16)
+        .honoured("Files of segments that are held open."),
+];
+
+/// The same choice for one topic.
+pub(super) const TOPIC_ROWS: &[Row] = &[Row::topic("thalweg.durability", String, Some("fsync"))
+    .valid(DURABILITY)
+    .synonyms(&[("thalweg.durability", 1)])
+    .internal()
+    .honoured("What a batch of this topic survives before it is acknowledged: `fsync` or `page-cache`.")];
