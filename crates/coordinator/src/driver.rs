@@ -124,7 +124,10 @@ impl<M: Machine> Driver<M> {
         self.now = self.now.max(now);
         let mut cx = Cx { now: self.now, offset: self.written, image, entropy: &mut self.entropy };
         let output = step(&mut self.machine, &mut cx);
-        self.written = cutter.add(self.written, self.now, &output.records, output.producer);
+        let part = if output.divisible { 1 } else { output.records.len().max(1) };
+        for records in output.records.chunks(part) {
+            self.written = cutter.add(self.written, self.now, records, output.producer);
+        }
         // Also a reply of a step without records waits for what was written before it: it may tell
         // a state that only those records make true.
         let after = self.written;
@@ -133,7 +136,7 @@ impl<M: Machine> Driver<M> {
     }
 }
 
-/// Gathers outputs into batches. It cuts between outputs, never inside one.
+/// Gathers outputs into batches. It cuts between outputs, never inside one that is not divisible.
 struct Cutter<M: Machine> {
     bytes_max: usize,
     batches: Vec<Batch>,
@@ -147,7 +150,7 @@ impl<M: Machine> Cutter<M> {
         Self { bytes_max, batches: Vec::new(), tasks: Vec::new(), open: None }
     }
 
-    /// Adds one output and returns the offset after it.
+    /// Adds records that stay together and returns the offset after them.
     fn add(
         &mut self,
         base_offset: i64,
@@ -155,9 +158,6 @@ impl<M: Machine> Cutter<M> {
         records: &[M::Record],
         producer: Option<(i64, i16)>,
     ) -> i64 {
-        if records.is_empty() {
-            return base_offset;
-        }
         let records: Vec<_> = records.iter().map(encode).collect();
         let bytes: usize = records.iter().map(size).sum();
         let next = base_offset + i64::try_from(records.len()).expect("a length is no 64-bit number");

@@ -88,8 +88,10 @@ impl TopicsChange {
 
 /// What a step decided.
 pub struct Output<M: Machine> {
-    /// Already applied to the machine; appended all or none.
+    /// Already applied to the machine; appended all or none, unless `divisible`.
     pub records: Vec<M::Record>,
+    /// The records do not belong together (a cleanup over many groups): any batches will do.
+    pub divisible: bool,
     /// Producer id and epoch of a transactional output, which gets a batch of its own.
     pub producer: Option<(i64, i16)>,
     /// Answers, also to tickets of earlier steps.
@@ -100,7 +102,7 @@ pub struct Output<M: Machine> {
 
 impl<M: Machine> Default for Output<M> {
     fn default() -> Self {
-        Self { records: Vec::new(), producer: None, replies: Vec::new(), tasks: Vec::new() }
+        Self { records: Vec::new(), divisible: false, producer: None, replies: Vec::new(), tasks: Vec::new() }
     }
 }
 
@@ -113,6 +115,7 @@ where
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Output")
             .field("records", &self.records)
+            .field("divisible", &self.divisible)
             .field("producer", &self.producer)
             .field("replies", &self.replies)
             .field("tasks", &self.tasks)

@@ -25,6 +25,7 @@ impl LogRecord for One {
 #[derive(Clone, Copy)]
 enum Do {
     Write { records: usize, bytes: usize },
+    CleanUp { records: usize },
     Transact,
     Wait,
     AnswerAll,
@@ -44,6 +45,10 @@ impl Machine for Counter {
         let Event::Ask { ticket, request, .. } = event else { return output };
         match request {
             Do::Write { records, bytes } => output.records = vec![One(bytes); records],
+            Do::CleanUp { records } => {
+                output.records = vec![One(10); records];
+                output.divisible = true;
+            }
             Do::Transact => {
                 output.records = vec![One(1)];
                 output.producer = Some((7, 0));
@@ -71,7 +76,7 @@ impl Machine for Counter {
     }
 
     fn loaded(&mut self, _: &mut Cx<'_>) -> Output<Self> {
-        Output { records: vec![], producer: None, replies: vec![(Ticket(999), self.count)], tasks: vec![] }
+        Output { replies: vec![(Ticket(999), self.count)], ..Default::default() }
     }
 
     fn deadline(&self) -> Option<Millis> {
@@ -178,6 +183,16 @@ fn batches_are_cut_between_outputs_below_the_limit() {
     let mut world = World::new(two_records - 1);
     world.round(&[(1, write(1)), (2, write(1))]);
     assert_eq!(world.log, [(0, 1, false), (1, 1, false)]);
+}
+
+/// Trap 4, its exception.
+#[test]
+fn a_divisible_output_is_cut_anywhere() {
+    let mut world = World::new(BATCH_HEADER_BYTES + 2 * (RECORD_FRAMING_BYTES_MAX + 10));
+    world.round(&[(1, Do::CleanUp { records: 3 }), (2, WRITE_1), (3, READ)]);
+    assert_eq!(world.log, [(0, 2, false), (2, 2, false)]);
+    assert_eq!(world.released(2), []);
+    assert_eq!(world.released(4), [(1, 3), (2, 4), (3, 4)]);
 }
 
 /// A refused append drops the driver. Nothing of it was released; the log tells the new one.

@@ -27,6 +27,8 @@ pub struct Step<'a> {
     pub entropy: &'a mut Entropy,
     pub hard: Working<'a>,
     pub soft: &'a mut Soft,
+    /// Set where the records of the step need not be appended together.
+    pub divisible: bool,
     /// Work for the host.
     pub tasks: Vec<(TaskId, GroupTask)>,
 }
@@ -39,6 +41,7 @@ impl<'a> Step<'a> {
             entropy: cx.entropy,
             hard: Working { hard, now: cx.now, next: cx.offset, records: Vec::new() },
             soft,
+            divisible: false,
             tasks: Vec::new(),
         }
     }
@@ -51,6 +54,7 @@ impl<'a> Step<'a> {
     pub(super) fn into_output(self, reply: Option<(Ticket, GroupReply)>) -> Output<GroupShard> {
         Output {
             records: self.hard.records,
+            divisible: self.divisible,
             producer: None,
             replies: reply.into_iter().collect(),
             tasks: self.tasks,

@@ -33,7 +33,7 @@ pub(crate) fn heartbeat(args: &mut Args<'_>, memory: &mut Memory) -> Parsed<Grou
         shutdown_application: args.flag("shutdown"),
         ..Default::default()
     };
-    let owned = args.option("owned").or(joins.then_some("-"));
+    let owned = args.option("owned").or_else(|| joins.then_some("-"));
     let active = args.option("active").or(owned);
     let others = active.is_some().then_some("-");
     request.active_tasks = task_list(active)?;
@@ -51,7 +51,7 @@ pub(crate) fn heartbeat(args: &mut Args<'_>, memory: &mut Memory) -> Parsed<Grou
         None => -1,
     };
     let process = joins.then(|| format!("p-{member}"));
-    request.process_id = args.option("process").map(unquoted).or(process.map(Str::from));
+    request.process_id = args.option("process").map(unquoted).or_else(|| process.map(Str::from));
     request.instance_id = args.option("instance").map(unquoted);
     request.rack_id = args.option("rack").map(unquoted);
     request.user_endpoint = args.option("endpoint").map(endpoint).transpose()?;

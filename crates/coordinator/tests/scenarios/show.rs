@@ -1,6 +1,8 @@
 //! Records, replies and timers as lines. What has its default is left out, lists are sorted where
 //! the protocol leaves their order open.
 
+#![expect(clippy::wildcard_enum_match_arm, reason = "the kinds of records are spread over functions")]
+
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
 

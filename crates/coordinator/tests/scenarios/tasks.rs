@@ -84,16 +84,16 @@ fn subtopology(text: &str) -> Parsed<Subtopology> {
     let mut parsed = Subtopology { subtopology_id: id.into(), ..Default::default() };
     for item in items.split(',').filter(|it| !it.is_empty()) {
         let rest = item.get(1..).unwrap_or_default();
-        match item.as_bytes()[0] {
-            b'/' => parsed.source_topic_regex.push(rest.into()),
-            b'>' => parsed.repartition_sink_topics.push(rest.into()),
-            b'<' => parsed.repartition_source_topics.push(topic_info(rest)?),
-            b'~' => parsed.state_changelog_topics.push(topic_info(rest)?),
-            b'&' => {
+        match item.as_bytes().first() {
+            Some(b'/') => parsed.source_topic_regex.push(rest.into()),
+            Some(b'>') => parsed.repartition_sink_topics.push(rest.into()),
+            Some(b'<') => parsed.repartition_source_topics.push(topic_info(rest)?),
+            Some(b'~') => parsed.state_changelog_topics.push(topic_info(rest)?),
+            Some(b'&') => {
                 let group = copartition(&parsed, rest)?;
                 parsed.copartition_groups.push(group);
             }
-            _ => parsed.source_topics.push(item.into()),
+            Some(_) | None => parsed.source_topics.push(item.into()),
         }
     }
     Ok(parsed)
@@ -155,12 +155,13 @@ pub(crate) fn show_topology(value: &StreamsGroupTopologyValue) -> String {
             }));
         }
         items.extend(it.copartition_groups.iter().map(|group| {
-            let sources = group.source_topics.iter();
-            let sources = sources.map(|at| format!("&{}", it.source_topics[usize::try_from(*at).unwrap()]));
-            let repartition = group
-                .repartition_source_topics
-                .iter()
-                .map(|at| format!("&<{}", it.repartition_source_topics[usize::try_from(*at).unwrap()].name));
+            let at = |at: &i16| usize::try_from(*at).unwrap_or(usize::MAX);
+            let sources = group.source_topics.iter().map(|index| it.source_topics.get(at(index)));
+            let sources = sources.map(|it| format!("&{}", it.map_or_else(|| "?".into(), Str::to_str)));
+            let repartition = group.repartition_source_topics.iter();
+            let repartition = repartition.map(|index| it.repartition_source_topics.get(at(index)));
+            let repartition =
+                repartition.map(|it| format!("&<{}", it.map_or_else(|| "?".into(), |it| it.name.to_str())));
             sources.chain(repartition).collect()
         }));
         format!("{}={}", it.subtopology_id, items.join(","))

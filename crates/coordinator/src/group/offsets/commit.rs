@@ -111,7 +111,8 @@ fn commit_partition(
     partition: &OffsetCommitRequestPartition,
 ) -> ErrorCode {
     let metadata = partition.committed_metadata.clone().unwrap_or_default();
-    if utf16_len(&metadata) > step.image.broker().offset_metadata_max_bytes as usize {
+    let longest = usize::try_from(step.image.broker().offset_metadata_max_bytes).unwrap_or(0);
+    if utf16_len(&metadata) > longest {
         return ErrorCode::OFFSET_METADATA_TOO_LARGE;
     }
     let key = super::key(&request.group_id, &topic.name, partition.partition_index);

@@ -82,7 +82,9 @@ impl Offsets {
 }
 
 /// 9.8: offsets of a deleted topic go, unless they were committed for another topic of that name.
+/// They may be of very many groups, and nobody waits for all to go at once.
 pub(super) fn topics_deleted(step: &mut Step<'_>, deleted: &[(Arc<str>, Uuid)]) {
+    step.divisible = true;
     let mut gone = Vec::new();
     for (name, id) in deleted {
         let topic = Str::from(&**name);
