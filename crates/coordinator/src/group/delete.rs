@@ -14,10 +14,7 @@ use crate::group::offsets;
 use crate::group::state::Group;
 use crate::group::step::Step;
 use crate::group::streams;
-use crate::wire::consumer_offsets::{
-    GroupMetadataKey, Record, StreamsGroupMetadataKey, StreamsGroupTargetAssignmentMetadataKey,
-    StreamsGroupTopologyKey,
-};
+use crate::wire::consumer_offsets::{GroupMetadataKey, Record};
 use crate::wire::delete_groups::response::DeletableGroupResult;
 use crate::wire::{ErrorCode, Str};
 
@@ -57,16 +54,8 @@ fn delete_one(step: &mut Step<'_>, id: &Str) -> Result<(), Fail> {
 /// 10.4 and 21.4, for a group without members. A simple group gets a tombstone although no record
 /// of its own exists, as in Kafka.
 fn tombstones(id: &Str, group: &Group) -> Vec<Record> {
-    let group_id = id.clone();
     match group {
-        Group::Simple => vec![Record::GroupMetadata(GroupMetadataKey { group: group_id }, None)],
-        Group::Streams(_) => vec![
-            Record::StreamsGroupTargetAssignmentMetadata(
-                StreamsGroupTargetAssignmentMetadataKey { group_id: group_id.clone() },
-                None,
-            ),
-            Record::StreamsGroupMetadata(StreamsGroupMetadataKey { group_id: group_id.clone() }, None),
-            Record::StreamsGroupTopology(StreamsGroupTopologyKey { group_id }, None),
-        ],
+        Group::Simple => vec![Record::GroupMetadata(GroupMetadataKey { group: id.clone() }, None)],
+        Group::Streams(group) => streams::group_tombstones(id, group),
     }
 }
