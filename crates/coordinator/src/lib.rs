@@ -13,7 +13,7 @@
 //! * The same machine, clock, entropy, image and events give the same output, byte for byte.
 
 pub mod catalog;
-pub mod wire;
+pub use ::wire;
 
 pub mod assign;
 pub mod driver;

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use coordinator::group::GroupRequest;
 use coordinator::group::request::OffsetFetch;
-use coordinator::wire::offset_commit::request::{OffsetCommitRequestPartition, OffsetCommitRequestTopic};
-use coordinator::wire::offset_delete::request::{OffsetDeleteRequestPartition, OffsetDeleteRequestTopic};
-use coordinator::wire::offset_fetch::request::{OffsetFetchRequestGroup, OffsetFetchRequestTopics};
-use coordinator::wire::streams_group_heartbeat::request::{Endpoint, KeyValue, TaskIds};
-use coordinator::wire::{
+use wire::offset_commit::request::{OffsetCommitRequestPartition, OffsetCommitRequestTopic};
+use wire::offset_delete::request::{OffsetDeleteRequestPartition, OffsetDeleteRequestTopic};
+use wire::offset_fetch::request::{OffsetFetchRequestGroup, OffsetFetchRequestTopics};
+use wire::streams_group_heartbeat::request::{Endpoint, KeyValue, TaskIds};
+use wire::{
     ListGroupsRequest, OffsetCommitRequest, OffsetDeleteRequest, Str, StreamsGroupHeartbeatRequest, Uuid,
 };
 

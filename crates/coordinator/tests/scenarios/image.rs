@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use coordinator::TopicsChange;
 use coordinator::catalog::{Image, PartitionInfo, Topic};
-use coordinator::wire::{Str, Uuid};
+use wire::{Str, Uuid};
 
 use crate::args::Parsed;
 use crate::world::Ids;

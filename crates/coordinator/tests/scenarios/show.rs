@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
 
 use coordinator::group::{GroupReply, StreamsHeartbeatReply, TimerKey};
-use coordinator::wire::consumer_offsets::Record;
-use coordinator::wire::{ErrorCode, Str, StreamsGroupHeartbeatResponse, Uuid};
-use coordinator::wire::{describe_groups, streams_group_describe, streams_group_heartbeat};
+use wire::consumer_offsets::Record;
+use wire::{ErrorCode, Str, StreamsGroupHeartbeatResponse, Uuid};
+use wire::{describe_groups, streams_group_describe, streams_group_heartbeat};
 
 use crate::args::show_duration;
 use crate::tasks::{show_tasks, show_topology};
@@ -260,7 +260,7 @@ pub(crate) fn reply(asked: &str, reply: &GroupReply) -> String {
     lines.iter().map(|line| format!("reply {asked} {line}\n")).collect()
 }
 
-fn fetched(topic: &coordinator::wire::offset_fetch::response::OffsetFetchResponseTopics) -> Vec<String> {
+fn fetched(topic: &wire::offset_fetch::response::OffsetFetchResponseTopics) -> Vec<String> {
     let partitions = topic.partitions.iter().map(|it| {
         let line = Line::new(format_args!("{}:{}", topic.name, it.partition_index));
         if it.error_code != ErrorCode::NONE {

@@ -1,9 +1,9 @@
 //! The compact form of tasks and topologies.
 
-use coordinator::wire::streams_group_heartbeat::request::{
+use wire::streams_group_heartbeat::request::{
     CopartitionGroup, KeyValue, Subtopology, TaskIds, TaskOffset, TopicInfo, Topology,
 };
-use coordinator::wire::{Str, consumer_offsets::StreamsGroupTopologyValue};
+use wire::{Str, consumer_offsets::StreamsGroupTopologyValue};
 
 use crate::args::{Parsed, number};
 

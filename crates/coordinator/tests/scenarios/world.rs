@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 
 use bytes::Bytes;
 use coordinator::group::{GroupRequest, GroupShard, TimerKey};
-use coordinator::wire::consumer_offsets::Record;
-use coordinator::wire::{LogRecord, Str, Uuid};
 use coordinator::{At, Caller, Driver, Entropy, Event, Machine, Millis, Round, Ticket, TopicsChange};
+use wire::consumer_offsets::Record;
+use wire::{LogRecord, Str, Uuid};
 
 use crate::args::{Args, Parsed, duration, number};
 use crate::ask::{self, Memory};

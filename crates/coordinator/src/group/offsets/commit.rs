@@ -18,10 +18,10 @@ use crate::group::state::Group;
 use crate::group::step::Step;
 use crate::group::streams::StreamsGroup;
 use crate::machine::{Caller, Millis};
-use crate::wire::consumer_offsets::{OffsetCommitValue, Record};
-use crate::wire::offset_commit::request::{OffsetCommitRequestPartition, OffsetCommitRequestTopic};
-use crate::wire::offset_commit::response::{OffsetCommitResponsePartition, OffsetCommitResponseTopic};
-use crate::wire::{ErrorCode, OffsetCommitRequest, OffsetCommitResponse, Str};
+use wire::consumer_offsets::{OffsetCommitValue, Record};
+use wire::offset_commit::request::{OffsetCommitRequestPartition, OffsetCommitRequestTopic};
+use wire::offset_commit::response::{OffsetCommitResponsePartition, OffsetCommitResponseTopic};
+use wire::{ErrorCode, OffsetCommitRequest, OffsetCommitResponse, Str};
 
 /// First version whose clients know the codes of KIP-848.
 const MEMBER_EPOCH_VERSION: i16 = 9;
@@ -140,7 +140,7 @@ fn stored(value: OffsetCommitValue) -> OffsetCommitValue {
     if value.expire_timestamp == -1 {
         return value;
     }
-    OffsetCommitValue { leader_epoch: -1, topic_id: crate::wire::Uuid::ZERO, ..value }
+    OffsetCommitValue { leader_epoch: -1, topic_id: wire::Uuid::ZERO, ..value }
 }
 
 /// Kafka measures strings in UTF-16 code units.
