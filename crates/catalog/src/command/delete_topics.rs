@@ -45,7 +45,7 @@ impl TopicRef {
     ///
     /// # Errors
     /// UNKNOWN_TOPIC_OR_PARTITION or UNKNOWN_TOPIC_ID.
-    pub fn find<'a>(&self, image: &'a Image) -> Result<&'a Arc<Topic>, Refusal> {
+    pub fn find<'a>(&self, image: &'a Image) -> Result<&'a Topic, Refusal> {
         match self {
             Self::Name(name) => image.topic(name).ok_or_else(|| {
                 Refusal::new(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic")

@@ -77,6 +77,12 @@ pub struct Endpoint {
     pub security_protocol: i16,
 }
 
+impl Topic {
+    pub fn partition(&self, index: i32) -> Option<&PartitionInfo> {
+        usize::try_from(index).ok().and_then(|index| self.partitions.get(index))
+    }
+}
+
 impl Broker {
     /// The endpoint of a listener.
     pub fn endpoint(&self, listener: &str) -> Option<&Endpoint> {
@@ -173,17 +179,17 @@ impl Image {
         &self.local.cluster_id
     }
 
-    pub fn topic(&self, name: &str) -> Option<&Arc<Topic>> {
-        self.topics.get(name)
+    pub fn topic(&self, name: &str) -> Option<&Topic> {
+        self.topics.get(name).map(|topic| &**topic)
     }
 
-    pub fn topic_by_id(&self, id: Uuid) -> Option<&Arc<Topic>> {
-        self.topics_by_id.get(&id)
+    pub fn topic_by_id(&self, id: Uuid) -> Option<&Topic> {
+        self.topics_by_id.get(&id).map(|topic| &**topic)
     }
 
     /// All topics, by name.
-    pub fn topics(&self) -> impl Iterator<Item = &Arc<Topic>> {
-        self.topics.values()
+    pub fn topics(&self) -> impl Iterator<Item = &Topic> {
+        self.topics.values().map(|topic| &**topic)
     }
 
     pub fn topic_count(&self) -> usize {
