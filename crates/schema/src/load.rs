@@ -79,7 +79,10 @@ pub fn load(folder: &Path) -> Result<Schema, String> {
 
 fn api(file: &Path) -> Result<Api, String> {
     let (number, stem) = file_name(file)?;
-    let [request, response] = pair(file, [MessageKind::Request, MessageKind::Response], number)?;
+    let [request, mut response] = pair(file, [MessageKind::Request, MessageKind::Response], number)?;
+    // Written once, on the request, but meant for both.
+    response.unstable = request.unstable;
+    response.listeners.clone_from(&request.listeners);
     Ok(Api { key: number, stem, request, response })
 }
 

@@ -113,8 +113,18 @@ fn split(content: &str, number: usize) -> Result<Vec<String>> {
 
 /// The text of a JSON string; only `\"`, `\\` and `\n` are escaped in schemas.
 fn unquote(word: &str) -> String {
-    let inner = word.trim_start_matches('"').strip_suffix('"').unwrap_or(word);
-    inner.replace("\\n", "\n").replace("\\\"", "\"").replace("\\\\", "\\")
+    let inner = word.strip_prefix('"').and_then(|it| it.strip_suffix('"')).unwrap_or(word);
+    let mut out = String::new();
+    let mut chars = inner.chars();
+    while let Some(c) = chars.next() {
+        let escaped = (c == '\\').then(|| chars.next()).flatten();
+        out.push(match escaped {
+            Some('n') => '\n',
+            Some(other) => other,
+            None => c,
+        });
+    }
+    out
 }
 
 fn message(head: &Line, body: &[Line]) -> Result<Message> {

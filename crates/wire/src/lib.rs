@@ -9,6 +9,7 @@ pub mod enums;
 pub mod error;
 pub mod error_code;
 pub mod frame;
+pub mod json;
 pub mod message;
 pub mod read;
 pub mod record;
