@@ -98,6 +98,7 @@ pub(crate) fn commit(args: &mut Args<'_>, ids: &BTreeMap<Str, Uuid>) -> Parsed<G
         ..Default::default()
     };
     let leader_epoch: Option<i32> = args.number("leader-epoch")?;
+    let id = args.number::<u8>("id")?.map(numbered);
     for word in args.rest() {
         let (topic, index, value) = partition(word)?;
         let value = value.ok_or_else(|| format!("no offset: {word:?}"))?;
@@ -116,7 +117,7 @@ pub(crate) fn commit(args: &mut Args<'_>, ids: &BTreeMap<Str, Uuid>) -> Parsed<G
             Some(it) => it.partitions.push(part),
             None => topics.push(OffsetCommitRequestTopic {
                 name: topic.into(),
-                topic_id: ids.get(&Str::from(topic)).copied().unwrap_or(Uuid::ZERO),
+                topic_id: id.or_else(|| ids.get(&Str::from(topic)).copied()).unwrap_or(Uuid::ZERO),
                 partitions: vec![part],
                 ..Default::default()
             }),
@@ -124,6 +125,13 @@ pub(crate) fn commit(args: &mut Args<'_>, ids: &BTreeMap<Str, Uuid>) -> Parsed<G
     }
     request.topics = topics;
     Ok(GroupRequest::OffsetCommit(request))
+}
+
+/// The id that scripts know as `#n`.
+pub(crate) fn numbered(n: u8) -> Uuid {
+    let mut id = [0; 16];
+    id[15] = n;
+    Uuid(id)
 }
 
 /// `in:0,1`: a topic and its partitions.

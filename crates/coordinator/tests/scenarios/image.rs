@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use coordinator::TopicsChange;
 use coordinator::catalog::{Image, PartitionInfo, Topic};
-use wire::{Str, Uuid};
+use wire::Str;
 
 use crate::args::Parsed;
+use crate::ask::numbered;
 use crate::world::Ids;
 
 pub(crate) struct Topics {
@@ -31,10 +32,8 @@ impl Topics {
 
     pub(crate) fn create(&mut self, name: &str, partitions: i32, change: &mut TopicsChange) -> Parsed<()> {
         self.made += 1;
-        let mut id = [0; 16];
-        id[15] = self.made;
         let partitions = (0..partitions).map(|index| PartitionInfo { index }).collect();
-        self.image.list.push(Topic { name: name.into(), id: Uuid(id), partitions });
+        self.image.list.push(Topic { name: name.into(), id: numbered(self.made), partitions });
         change.changed.push(Arc::from(name));
         Ok(())
     }
