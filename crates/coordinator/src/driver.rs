@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-use crate::catalog::Image;
+use catalog::Image;
 use crate::machine::{At, Cx, Entropy, Event, Machine, Millis, Output, TaskId, Ticket};
 use crate::wire::LogRecord;
 

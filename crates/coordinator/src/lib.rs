@@ -12,7 +12,7 @@
 //! * A reply leaves only when all records handed out before it are durable.
 //! * The same machine, clock, entropy, image and events give the same output, byte for byte.
 
-pub mod catalog;
+pub use ::catalog;
 pub use ::wire;
 
 pub mod assign;

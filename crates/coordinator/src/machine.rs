@@ -7,7 +7,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::catalog::Image;
+use catalog::{Changes, Image};
 use crate::wire::{LogRecord, Str, Uuid};
 
 /// Milliseconds since 1970, or a length of time in milliseconds.
@@ -83,6 +83,15 @@ impl TopicsChange {
     /// True if nothing changed; such an event needs not be sent.
     pub fn is_empty(&self) -> bool {
         self.changed.is_empty() && self.deleted.is_empty()
+    }
+}
+
+impl From<&Changes> for TopicsChange {
+    fn from(changes: &Changes) -> Self {
+        Self {
+            changed: changes.topics.iter().cloned().collect(),
+            deleted: changes.deleted.iter().map(|it| (it.name.clone(), it.id)).collect(),
+        }
     }
 }
 

@@ -11,7 +11,7 @@
 
 use std::ops::Deref;
 
-use crate::catalog::Image;
+use catalog::Image;
 use crate::group::GroupShard;
 use crate::group::request::{GroupReply, GroupTask};
 use crate::group::soft::Soft;

@@ -1,10 +1,10 @@
 //! The topics and settings of a script, as the image that machines see.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
+use catalog::entry::{PartitionEntry, Resource, TopicEntry};
+use catalog::{Entry, Image};
 use coordinator::TopicsChange;
-use coordinator::catalog::{Image, PartitionInfo, Topic};
 use wire::Str;
 
 use crate::args::Parsed;
@@ -30,35 +30,53 @@ impl Topics {
         self.image.topics().map(|it| (Str::from(&*it.name), it.id)).collect()
     }
 
-    pub(crate) fn create(&mut self, name: &str, partitions: i32, change: &mut TopicsChange) -> Parsed<()> {
+    /// Applies `create`, `delete` or `partitions` to topics given as `name:partitions`.
+    pub(crate) fn change(&mut self, what: &str, topics: &[(&str, usize)]) -> Parsed<TopicsChange> {
+        let mut entries = Vec::new();
+        for (name, partitions) in topics {
+            let entry = match what {
+                "create" => self.create(name, *partitions),
+                "delete" => Entry::TopicDeleted { topic: self.topic(name)?.id },
+                "partitions" => {
+                    let topic = self.topic(name)?;
+                    let more = partitions.checked_sub(topic.partitions.len());
+                    let partitions = one_replica_each(more.ok_or("partitions do not go away")?);
+                    Entry::Partitions { topic: topic.id, partitions }
+                }
+                _ => return Err(format!("not create, delete or partitions: {what:?}")),
+            };
+            entries.push(entry);
+        }
+        let (image, changes) = self.image.apply_all(&entries);
+        self.image = image;
+        Ok(TopicsChange::from(&changes))
+    }
+
+    fn topic(&self, name: &str) -> Parsed<&catalog::Topic> {
+        self.image.topic(name).map(|it| &**it).ok_or_else(|| format!("no topic {name:?}"))
+    }
+
+    fn create(&mut self, name: &str, partitions: usize) -> Entry {
         self.made += 1;
-        let partitions = (0..partitions).map(|index| PartitionInfo { index }).collect();
-        self.image.list.push(Topic { name: name.into(), id: numbered(self.made), partitions });
-        change.changed.push(Arc::from(name));
-        Ok(())
+        Entry::Topic(TopicEntry {
+            name: name.to_owned(),
+            id: numbered(self.made),
+            replication_factor: 1,
+            partitions: one_replica_each(partitions),
+            configs: BTreeMap::new(),
+        })
     }
 
-    pub(crate) fn delete(&mut self, name: &str, change: &mut TopicsChange) -> Parsed<()> {
-        let at = self.image.list.iter().position(|it| &*it.name == name).ok_or("no such topic")?;
-        let topic = self.image.list.remove(at);
-        change.changed.push(Arc::from(name));
-        change.deleted.push((topic.name, topic.id));
-        Ok(())
+    /// Sets or, with an empty value, unsets dynamic settings.
+    pub(crate) fn configure(&mut self, resource: &Resource, values: BTreeMap<&str, &str>) {
+        for (key, value) in values {
+            let value = (!value.is_empty()).then(|| value.to_owned());
+            let entry = Entry::Config { resource: resource.clone(), key: key.to_owned(), value };
+            self.image = self.image.apply(&entry);
+        }
     }
+}
 
-    pub(crate) fn set_partitions(&mut self, name: &str, count: i32, change: &mut TopicsChange) -> Parsed<()> {
-        let topic = self.image.list.iter_mut().find(|it| &*it.name == name).ok_or("no such topic")?;
-        topic.partitions = (0..count).map(|index| PartitionInfo { index }).collect();
-        change.changed.push(Arc::from(name));
-        Ok(())
-    }
-
-    pub(crate) fn configure(
-        &mut self,
-        _scope: &str,
-        _group: Option<&str>,
-        _values: BTreeMap<&str, &str>,
-    ) -> Parsed<()> {
-        Err("not yet".into())
-    }
+fn one_replica_each(partitions: usize) -> Vec<PartitionEntry> {
+    (0..partitions).map(|_| PartitionEntry { id: 0, replicas: vec![0] }).collect()
 }

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 
 use bytes::Bytes;
+use catalog::entry::Resource;
 use coordinator::group::{GroupRequest, GroupShard, TimerKey};
-use coordinator::{At, Caller, Driver, Entropy, Event, Machine, Millis, Round, Ticket, TopicsChange};
+use coordinator::{At, Caller, Driver, Entropy, Event, Machine, Millis, Round, Ticket};
 use wire::consumer_offsets::Record;
 use wire::{LogRecord, Str, Uuid};
 
@@ -195,8 +196,12 @@ impl World {
             }
             "topics" => self.topics_command(&mut args),
             "config" => {
-                let (scope, name) = (args.word("broker or group")?, args.option("group"));
-                self.topics.configure(scope, name, args.options())?;
+                let resource = match args.word("broker or group")? {
+                    "broker" => Resource::Broker(String::new()),
+                    "group" => Resource::Group(args.word("group")?.to_owned()),
+                    other => return Err(format!("not broker or group: {other:?}")),
+                };
+                self.topics.configure(&resource, args.options());
                 Ok(String::new())
             }
             _ => self.control(name, &mut args),
@@ -251,16 +256,12 @@ impl World {
 
     fn topics_command(&mut self, args: &mut Args<'_>) -> Parsed<String> {
         let what = args.word("create, delete or partitions")?;
-        let mut change = TopicsChange::default();
-        for word in args.rest() {
-            let (name, count) = word.split_once(':').unwrap_or((word, "1"));
-            match what {
-                "create" => self.topics.create(name, number(count)?, &mut change)?,
-                "delete" => self.topics.delete(name, &mut change)?,
-                "partitions" => self.topics.set_partitions(name, number(count)?, &mut change)?,
-                _ => return Err(format!("not create, delete or partitions: {what:?}")),
-            }
-        }
+        let topic = |word| {
+            let (name, count) = str::split_once(word, ':').unwrap_or((word, "1"));
+            Ok((name, number(count)?))
+        };
+        let topics = args.rest().into_iter().map(topic).collect::<Parsed<Vec<_>>>()?;
+        let change = self.topics.change(what, &topics)?;
         Ok(self.event(Event::Topics(change)))
     }
 

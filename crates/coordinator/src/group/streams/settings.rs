@@ -21,18 +21,23 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    pub(super) fn of(_image: &Image, _group_id: &Str) -> Self {
+    pub(super) fn of(image: &Image, group_id: &Str) -> Self {
+        let settings = &image.group_settings(&group_id.to_str()).streams;
         Self {
-            size_max: usize::MAX,
-            session_timeout_ms: 45_000,
-            heartbeat_interval_ms: 5_000,
-            standby_replicas: 0,
-            initial_rebalance_delay_ms: 3_000,
-            assignment_interval_ms: 1_000,
-            task_offset_interval_ms: 60_000,
-            acceptable_recovery_lag: 10_000,
-            rack_aware_assignment_tags: Vec::new(),
-            assignor_name: Str::from_static("sticky"),
+            size_max: usize::try_from(settings.max_size).unwrap_or(0),
+            session_timeout_ms: settings.session_timeout_ms.into(),
+            heartbeat_interval_ms: settings.heartbeat_interval_ms,
+            standby_replicas: settings.num_standby_replicas,
+            initial_rebalance_delay_ms: settings.initial_rebalance_delay_ms.into(),
+            assignment_interval_ms: settings.assignment_interval_ms.into(),
+            task_offset_interval_ms: settings.task_offset_interval_ms,
+            acceptable_recovery_lag: settings.acceptable_recovery_lag,
+            rack_aware_assignment_tags: settings
+                .rack_aware_assignment_tags
+                .iter()
+                .map(|it| it.as_str().into())
+                .collect(),
+            assignor_name: settings.assignor_name.as_str().into(),
         }
     }
 }
