@@ -465,7 +465,7 @@ pub fn batch(base: Offset, records: i32, bytes: usize, time: Millis) -> Batch {
     let each = bytes / usize::try_from(records).unwrap_or(1).max(1);
     for n in 0..records {
         let mut dice = Dice(base.unsigned_abs().wrapping_add(u64::from(n.unsigned_abs())));
-        let value: Vec<u8> = (0..each).map(|_| dice.next().to_le_bytes()[0]).collect();
+        let value: Vec<u8> = (0..each).map(|_| dice.roll().to_le_bytes()[0]).collect();
         builder.add(time, None, Some(&value), &[]);
     }
     Batch::from_bytes(&builder.build()).expect("a batch of ours")
@@ -544,7 +544,7 @@ pub struct Dice(pub u64);
 
 impl Dice {
     /// The next 64 bits.
-    pub fn next(&mut self) -> u64 {
+    pub fn roll(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -554,7 +554,7 @@ impl Dice {
 
     /// A number below `n`, 0 if `n` is 0.
     pub fn below(&mut self, n: usize) -> usize {
-        usize::try_from(self.next() % (n.max(1) as u64)).unwrap_or(0)
+        usize::try_from(self.roll() % (n.max(1) as u64)).unwrap_or(0)
     }
 
     /// A number from `from` to `to`, both included.

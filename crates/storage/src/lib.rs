@@ -10,6 +10,9 @@ pub mod journal;
 pub mod memory;
 
 pub mod partition;
+pub mod local;
+
+mod lanes;
 
 #[cfg(feature = "testing")]
 pub mod conformance;
@@ -17,6 +20,8 @@ pub mod conformance;
 pub mod faulty;
 
 pub use journal::{Journal, JournalError, Since, Version};
+pub use lanes::Lanes;
+pub use local::{LocalConfig, LocalEngine, LocalJournal, StartError};
 pub use log::{
     Aborted, Batch, Batches, BoxFuture, Durability, Ends, Engine, Epoch, Found, Grant, Lane, LaneId, Log,
     LogSettings, Millis, Offset, OpenFile, PartitionId, PartitionSnapshot, Place, Recovered, Refused,

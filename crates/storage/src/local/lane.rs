@@ -1,0 +1,272 @@
+//! A lane of the local engine: one data directory with its partitions and its two threads.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Weak};
+use std::thread::{self, JoinHandle};
+
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use super::Shared;
+use super::checkpoint::{self, Keeper};
+use super::dir::{METADATA, folder, metadata_text, random_id, removed_folder};
+use super::log::{Beginning, LocalLog, full_or_io, now};
+use super::recover::Survivor;
+use super::segment::Segment;
+use super::writer::{self, Flusher, Ground};
+use crate::log::{BoxFuture, Ends, Lane, Log, PartitionId, Place, Recovered, Refused, Uuid};
+
+/// Topic id of the journal: the one that Kafka reserves for its metadata log.
+pub(super) const JOURNAL_ID: Uuid = Uuid([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+
+/// A data directory in use.
+pub(super) struct LocalLane {
+    me: Weak<Self>,
+    shared: Arc<Shared>,
+    ground: Arc<Ground>,
+    pub(super) flusher: Arc<Flusher>,
+    pub(super) keeper: Arc<Keeper>,
+    logs: Mutex<BTreeMap<PartitionId, Entry>>,
+    /// What ended the lane.
+    ended: Mutex<Option<Refused>>,
+    fenced: watch::Sender<bool>,
+    /// Held until the lane is closed.
+    lock: Mutex<Option<File>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+enum Entry {
+    Log { log: Arc<LocalLog>, cut_bytes: u64 },
+    Damaged(Place),
+}
+
+impl LocalLane {
+    /// A lane with what recovery found, and its threads.
+    pub(super) fn start(
+        shared: Arc<Shared>,
+        path: &Path,
+        lock: File,
+        survivors: Vec<Survivor>,
+    ) -> io::Result<Arc<Self>> {
+        let dir = File::open(path)?;
+        let ground = Arc::new(Ground { path: path.to_owned(), dir, disk: shared.disk.clone() });
+        let flusher = Arc::new(Flusher::new(shared.config.flush_background));
+        let keeper = Arc::new(Keeper::new(shared.config.checkpoint_every));
+        let lane = Arc::new_cyclic(|me: &Weak<Self>| Self {
+            me: me.clone(),
+            logs: Mutex::new(survivors.into_iter().map(|it| it.entry(&shared, path, me)).collect()),
+            shared,
+            ground: ground.clone(),
+            flusher: flusher.clone(),
+            keeper: keeper.clone(),
+            ended: Mutex::new(None),
+            fenced: watch::Sender::new(false),
+            lock: Mutex::new(Some(lock)),
+            threads: Mutex::default(),
+        });
+        let weak = lane.me.clone();
+        lane.threads.lock().extend([
+            writer::start(flusher, ground.clone(), weak.clone())?,
+            checkpoint::start(keeper, ground, weak)?,
+        ]);
+        Ok(lane)
+    }
+
+    pub(super) fn all_logs(&self) -> Vec<Arc<LocalLog>> {
+        let logs = self.logs.lock();
+        logs.values().filter_map(Entry::log).collect()
+    }
+
+    /// The device failed: nothing is taken or promised any more.
+    pub(super) fn kill(&self, why: &Refused) {
+        tracing::error!(dir = %self.ground.path.display(), error = %why, "data directory is offline");
+        self.end(why);
+    }
+
+    /// Ends all logs. The first reason counts.
+    pub(super) fn end(&self, why: &Refused) {
+        self.ended.lock().get_or_insert_with(|| why.clone());
+        self.flusher.kill(why);
+        self.all_logs().iter().for_each(|log| log.finish(why.clone()));
+        self.fenced.send_replace(true);
+    }
+
+    /// Ends without a word, as a crash does: what must be kept was flushed, or is kept by `close`. When it
+    /// returns, nothing touches the directory any more and another engine may be started on it.
+    pub(super) fn abandon(&self) {
+        self.end(&Refused::Fenced);
+        self.flusher.stop();
+        self.keeper.stop();
+        let threads = std::mem::take(&mut *self.threads.lock());
+        for thread in threads {
+            // One of them may hold the last handle.
+            if thread.thread().id() != thread::current().id() && thread.join().is_err() {
+                tracing::error!("a storage thread panicked");
+            }
+        }
+        *self.lock.lock() = None;
+    }
+
+    /// The journal's log, which is not among the partitions.
+    pub(super) fn journal(&self) -> Result<Arc<LocalLog>, Refused> {
+        self.local_log(&PartitionId { topic_id: JOURNAL_ID, topic: super::JOURNAL.into(), index: 0 })
+    }
+
+    fn local_log(&self, id: &PartitionId) -> Result<Arc<LocalLog>, Refused> {
+        if let Some(refused) = &*self.ended.lock() {
+            return Err(refused.clone());
+        }
+        let mut logs = self.logs.lock();
+        match logs.get(id) {
+            Some(Entry::Log { log, .. }) => return Ok(log.clone()),
+            Some(Entry::Damaged(place)) => return Err(Refused::Corrupt(place.clone())),
+            None => {}
+        }
+        let log = self.create(id)?;
+        logs.insert(id.clone(), Entry::Log { log: log.clone(), cut_bytes: 0 });
+        Ok(log)
+    }
+
+    /// Makes the folder of a partition. Nothing is flushed: if a crash takes it away, the catalog still has the
+    /// partition and it is made again. The first flush of its records flushes all of it.
+    fn create(&self, id: &PartitionId) -> Result<Arc<LocalLog>, Refused> {
+        let path = self.ground.path.join(folder(id));
+        match self.shared.disk.create_dir(&path) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let what =
+                    format!("the folder is there, but not of topic {}", super::dir::encode_id(id.topic_id));
+                return Err(Refused::Corrupt(Place { file: path, position: 0, offset: 0, what }));
+            }
+            Err(error) => return Err(full_or_io(error)),
+        }
+        let made = std::fs::write(path.join(METADATA), metadata_text(id.topic_id))
+            .and_then(|()| Segment::create(&path, 0, now(), &self.shared.disk));
+        let segment = match made {
+            Ok(segment) => Arc::new(segment),
+            Err(error) => {
+                // Half a partition is none; recovery would take it away too.
+                let _ = std::fs::remove_dir_all(&path);
+                return Err(full_or_io(error));
+            }
+        };
+        segment.admit_file(&self.shared.limits.files);
+        let beginning = Beginning { segments: vec![segment], start: 0, end: 0, new_folder: true };
+        Ok(new_log(id.clone(), &self.ground.path, &self.shared, &self.me, beginning))
+    }
+
+    /// Gives a folder the name of one that is being removed.
+    fn retire(&self, id: &PartitionId) -> io::Result<std::path::PathBuf> {
+        let gone = self.ground.path.join(removed_folder(id, random_id()?));
+        self.shared.disk.rename(&self.ground.path.join(folder(id)), &gone)?;
+        Ok(gone)
+    }
+}
+
+impl Entry {
+    fn log(&self) -> Option<Arc<LocalLog>> {
+        match self {
+            Self::Log { log, .. } => Some(log.clone()),
+            Self::Damaged(_) => None,
+        }
+    }
+}
+
+impl Survivor {
+    fn entry(self, shared: &Arc<Shared>, dir: &Path, lane: &Weak<LocalLane>) -> (PartitionId, Entry) {
+        match self {
+            Self::Log { id, beginning, cut_bytes } => {
+                let log = new_log(id.clone(), dir, shared, lane, beginning);
+                (id, Entry::Log { log, cut_bytes })
+            }
+            Self::Damaged { id, place } => (id, Entry::Damaged(place)),
+        }
+    }
+}
+
+fn new_log(
+    id: PartitionId,
+    dir: &Path,
+    shared: &Arc<Shared>,
+    lane: &Weak<LocalLane>,
+    beginning: Beginning,
+) -> Arc<LocalLog> {
+    let path = dir.join(folder(&id));
+    let always_flushed = id.topic_id == JOURNAL_ID;
+    LocalLog::new(id, path, shared.clone(), lane.clone(), always_flushed, beginning)
+}
+
+impl Lane for LocalLane {
+    fn partitions(&self) -> Vec<Recovered> {
+        let found = |(id, entry): (&PartitionId, &Entry)| match entry {
+            Entry::Log { log, cut_bytes } => {
+                Recovered { id: id.clone(), ends: log.current(), cut_bytes: *cut_bytes, damage: None }
+            }
+            Entry::Damaged(place) => {
+                Recovered { id: id.clone(), ends: Ends::default(), cut_bytes: 0, damage: Some(place.clone()) }
+            }
+        };
+        let logs = self.logs.lock();
+        logs.iter().filter(|(id, _)| id.topic_id != JOURNAL_ID).map(found).collect()
+    }
+
+    fn log(&self, id: &PartitionId) -> Result<Arc<dyn Log>, Refused> {
+        self.local_log(id).map(|log| log as Arc<dyn Log>)
+    }
+
+    fn remove(&self, id: &PartitionId) -> BoxFuture<'_, Result<(), Refused>> {
+        let retired = {
+            let mut logs = self.logs.lock();
+            logs.remove(id).map(|entry| {
+                if let Some(log) = entry.log() {
+                    log.finish(Refused::Gone);
+                }
+                self.retire(id)
+            })
+        };
+        Box::pin(async move {
+            match retired {
+                None => Ok(()),
+                Some(Ok(path)) => self.keeper.removed(path).await,
+                Some(Err(error)) => Err(error.into()),
+            }
+        })
+    }
+
+    fn fenced(&self) -> watch::Receiver<bool> {
+        self.fenced.subscribe()
+    }
+
+    fn checkpoint(&self) -> BoxFuture<'_, Result<(), Refused>> {
+        Box::pin(self.keeper.checkpoint())
+    }
+
+    fn close(&self) -> BoxFuture<'_, Result<(), Refused>> {
+        Box::pin(async {
+            if let Some(refused) = &*self.ended.lock() {
+                return match refused {
+                    Refused::Fenced => Ok(()),
+                    Refused::Full | Refused::Gone | Refused::Corrupt(_) | Refused::Io(_) => {
+                        Err(refused.clone())
+                    }
+                };
+            }
+            let closed = self.keeper.close().await;
+            *self.lock.lock() = None;
+            closed
+        })
+    }
+
+    fn place(&self) -> String {
+        self.ground.path.display().to_string()
+    }
+}
+
+impl Drop for LocalLane {
+    fn drop(&mut self) {
+        self.abandon();
+    }
+}
