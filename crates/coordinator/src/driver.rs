@@ -9,9 +9,9 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-use catalog::Image;
 use crate::machine::{At, Cx, Entropy, Event, Machine, Millis, Output, TaskId, Ticket};
 use crate::wire::LogRecord;
+use catalog::Image;
 
 /// Bytes of a batch before its records.
 const BATCH_HEADER_BYTES: usize = 61;

@@ -53,7 +53,7 @@ impl Topics {
     }
 
     fn topic(&self, name: &str) -> Parsed<&catalog::Topic> {
-        self.image.topic(name).map(|it| &**it).ok_or_else(|| format!("no topic {name:?}"))
+        self.image.topic(name).ok_or_else(|| format!("no topic {name:?}"))
     }
 
     fn create(&mut self, name: &str, partitions: usize) -> Entry {
