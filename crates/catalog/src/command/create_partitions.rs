@@ -48,6 +48,11 @@ impl Command for CreatePartitions {
             } else {
                 plan(image, topic)
             };
+            if let Err(refusal) = &planned
+                && refusal.code == ErrorCode::POLICY_VIOLATION
+            {
+                return Err(refusal.clone());
+            }
             reply.push((topic.name.clone(), planned.as_ref().map(|_| ()).map_err(Clone::clone)));
             let Ok((existing, replicas)) = planned else { continue };
             records += replicas.len();

@@ -14,6 +14,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use wire::create_topics::request::{CreatableReplicaAssignment, CreatableTopic, CreatableTopicConfig};
+
 use super::{Command, Decision, Entropy, Refusal, check_size};
 use crate::config::ReplicationFactorPolicy;
 use crate::config::describe::{self, ConfigEntry};
@@ -139,8 +141,10 @@ impl Command for CreateTopics {
             } else {
                 planner.plan(topic, entropy)
             };
-            if let Ok(entry) = &planned {
-                records += 1 + entry.partitions.len() + entry.configs.len();
+            match &planned {
+                Ok(entry) => records += 1 + entry.partitions.len() + entry.configs.len(),
+                Err(refusal) if refusal.code == ErrorCode::POLICY_VIOLATION => return Err(refusal.clone()),
+                Err(_) => {}
             }
             reply.push((
                 topic.name.clone(),
@@ -255,7 +259,7 @@ impl<'a> Planner<'a> {
         let count = if topic.num_partitions == -1 { broker.num_partitions } else { topic.num_partitions };
         self.check_factor(factor)?;
         let count = usize::try_from(count).unwrap_or(0);
-        // Refused before the lists are made, whatever the other topics are.
+        // Refused before the lists are made, and with it the whole request.
         check_size(count)?;
         Ok((factor, placement::place(&self.brokers, 0, count, factor)))
     }
@@ -326,4 +330,20 @@ pub(super) fn check_replicas(replicas: &[i32], factor: usize, brokers: &[i32]) -
         ));
     }
     Ok(())
+}
+
+impl From<&CreatableTopic> for NewTopic {
+    fn from(topic: &CreatableTopic) -> Self {
+        let assignment = |it: &CreatableReplicaAssignment| (it.partition_index, it.broker_ids.clone());
+        let config = |it: &CreatableTopicConfig| {
+            (it.name.to_str().into_owned(), it.value.as_ref().map(|value| value.to_str().into_owned()))
+        };
+        Self {
+            name: topic.name.to_str().into_owned(),
+            num_partitions: topic.num_partitions,
+            replication_factor: topic.replication_factor,
+            assignments: topic.assignments.iter().map(assignment).collect(),
+            configs: topic.configs.iter().map(config).collect(),
+        }
+    }
 }
