@@ -9,7 +9,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use crate::wire::Str;
@@ -54,13 +54,25 @@ pub struct Member(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Process(u32);
 
-/// Used to sort tasks.
-#[derive(Debug, Clone, Copy)]
-struct Partition(u32);
+/// Tasks by (partition, subtopology id) without a list of them all.
+#[derive(Debug, Default)]
+struct ByPartition {
+    stripes: Vec<Stripe>,
+}
 
-impl Id for Partition {
-    fn row(self) -> usize {
-        self.0 as usize
+/// A range of partitions which the same subtopologies have, and the first task of each of these.
+#[derive(Debug)]
+struct Stripe {
+    partitions: Range<u32>,
+    firsts: Vec<u32>,
+}
+
+impl ByPartition {
+    fn iter(&self) -> impl DoubleEndedIterator<Item = Task> {
+        self.stripes.iter().flat_map(|stripe| {
+            let partitions = stripe.partitions.clone();
+            partitions.flat_map(|partition| stripe.firsts.iter().map(move |first| Task(first + partition)))
+        })
     }
 }
 
@@ -143,16 +155,20 @@ impl TaskSpace {
         })
     }
 
-    fn is_stateful(&self, task: Task) -> bool {
-        self.subtopologies.get(self.subtopology_of(task)).is_some_and(|one| one.stateful)
-    }
-
-    /// All tasks in the order (partition, subtopology id).
-    fn by_partition(&self) -> Vec<Task> {
-        let tasks = self.subtopologies.iter().map(|one| one.range.clone().map(Task));
-        let pairs = tasks.flat_map(|tasks| (0_u32..).map(Partition).zip(tasks));
-        let partitions = self.subtopologies.iter().map(|one| one.range.len()).max().unwrap_or(0);
-        Lists::group(partitions, pairs).into_items()
+    /// Tasks of the subtopologies that are `included`, in the order (partition, subtopology id).
+    fn by_partition(&self, included: impl Fn(&SubtopologyTasks) -> bool) -> ByPartition {
+        let included: Vec<&Range<u32>> =
+            self.subtopologies.iter().filter(|one| included(one)).map(|one| &one.range).collect();
+        let ends: BTreeSet<u32> = included.iter().map(|range| range.end - range.start).collect();
+        let mut stripes = Vec::new();
+        let mut start = 0;
+        for end in ends {
+            let firsts =
+                included.iter().filter(|range| range.end - range.start >= end).map(|range| range.start);
+            stripes.push(Stripe { partitions: start..end, firsts: firsts.collect() });
+            start = end;
+        }
+        ByPartition { stripes }
     }
 
     fn subtopology_of(&self, task: Task) -> usize {

@@ -94,8 +94,6 @@ struct Run<'a> {
     processes: Table<Process, Load>,
     members_of: Lists<Process, Member>,
     hints: Lists<Task, StandbyHint>,
-    /// All tasks by (partition, subtopology id).
-    by_partition: Vec<Task>,
     active: Table<Task, Option<Member>>,
     standby: Vec<Option<Member>>,
     standbys_missing: u64,
@@ -145,7 +143,6 @@ impl<'a> Run<'a> {
             members_of: Lists::group(processes.len(), ids.map(|member| (spec.process_of[member], member))),
             processes,
             hints: ranked_hints(spec),
-            by_partition: spec.space.by_partition(),
             active: Table::filled(tasks, None),
             standby: vec![None; tasks * replicas],
             standbys_missing: 0,
@@ -153,27 +150,26 @@ impl<'a> Run<'a> {
     }
 
     fn assign_active(&mut self) {
-        let by_partition = std::mem::take(&mut self.by_partition);
+        let tasks = self.spec.space.by_partition(|_| true);
         // previous owners, while they are below the quota.
-        for task in &by_partition {
-            if let Some(member) = self.spec.active_before[*task]
+        for task in tasks.iter() {
+            if let Some(member) = self.spec.active_before[task]
                 && self.active_quota.allows_more_than(self.members[member].tasks)
             {
-                self.place_active(*task, member);
+                self.place_active(task, member);
             }
         }
         // members that have state.
         if !self.hints.is_empty() {
-            for task in &by_partition {
-                if self.active[*task].is_none()
-                    && let Some(member) = self.hinted(*task, |_| true)
+            for task in tasks.iter() {
+                if self.active[task].is_none()
+                    && let Some(member) = self.hinted(task, |_| true)
                     && self.active_quota.allows_more_than(self.members[member].tasks)
                 {
-                    self.place_active(*task, member);
+                    self.place_active(task, member);
                 }
             }
         }
-        self.by_partition = by_partition;
         self.assign_active_by_load();
     }
 
@@ -204,8 +200,8 @@ impl<'a> Run<'a> {
         let wanted = self.spec.standby_replicas;
         let mut left: Table<Task, u32> = Table::filled(self.active.len(), 0);
         // members that have state, from the last partition to the first.
-        let by_partition = std::mem::take(&mut self.by_partition);
-        for task in by_partition.into_iter().rev().filter(|task| self.spec.space.is_stateful(*task)) {
+        let tasks = self.spec.space.by_partition(|one| one.stateful);
+        for task in tasks.iter().rev() {
             let mut placed = 0;
             while placed < wanted
                 && let Some(member) = self.standby_with_state(task)

@@ -101,11 +101,6 @@ impl<I: Id, T: Copy> Lists<I, T> {
         bounds.and_then(|(from, to)| self.items.get_mut(*from as usize..*to as usize)).unwrap_or_default()
     }
 
-    /// All lists behind each other.
-    pub(super) fn into_items(self) -> Vec<T> {
-        self.items
-    }
-
     pub(super) fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
