@@ -13,7 +13,7 @@
 use std::time::{Duration, Instant};
 
 use coordinator::assign::{Assignor, GroupAssignment, GroupSpec, Member, Task, TaskSpace};
-use coordinator::wire::Str;
+use wire::Str;
 
 const RUNS: usize = 15;
 

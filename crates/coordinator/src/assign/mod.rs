@@ -50,6 +50,24 @@ pub struct Task(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Member(pub u32);
 
+/// The owner of a task or nobody, in four bytes: large groups are bound by memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Owner(u32);
+
+impl Owner {
+    const NOBODY: Self = Self(u32::MAX);
+
+    fn member(self) -> Option<Member> {
+        (self != Self::NOBODY).then_some(Member(self.0))
+    }
+}
+
+impl From<Member> for Owner {
+    fn from(member: Member) -> Self {
+        Self(member.0)
+    }
+}
+
 /// All members with the same process id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Process(u32);
@@ -204,7 +222,7 @@ pub struct GroupSpec<'a> {
     processes: BTreeMap<&'a Str, Process>,
     process_of: Table<Member, Process>,
     /// A later member overwrites an earlier one.
-    active_before: Table<Task, Option<Member>>,
+    active_before: Table<Task, Owner>,
     standby_before: Vec<(Task, StandbyHint)>,
 }
 
@@ -224,7 +242,7 @@ impl<'a> GroupSpec<'a> {
             standby_replicas,
             processes: BTreeMap::new(),
             process_of: Table::new(Vec::new()),
-            active_before: Table::filled(space.tasks as usize, None),
+            active_before: Table::filled(space.tasks as usize, Owner::NOBODY),
             standby_before: Vec::new(),
         }
     }
@@ -247,7 +265,7 @@ impl<'a> GroupSpec<'a> {
     pub fn previous_active<'t>(&mut self, member: Member, tasks: impl IntoIterator<Item = (&'t Str, i32)>) {
         let mut finder = Finder::new(self.space);
         for task in tasks.into_iter().filter_map(|(id, partition)| finder.task(id, partition)) {
-            self.active_before[task] = Some(member);
+            self.active_before[task] = member.into();
         }
     }
 
@@ -296,9 +314,9 @@ impl<'a> Finder<'a> {
 #[derive(Debug, Clone)]
 pub struct GroupAssignment {
     members: usize,
-    active: Table<Task, Option<Member>>,
+    active: Table<Task, Owner>,
     /// `replicas` places for each task, filled from the first.
-    standby: Vec<Option<Member>>,
+    standby: Vec<Owner>,
     replicas: usize,
     /// Standbys for which there was no process without the task; worth a warning to the operator.
     pub standbys_missing: u64,
@@ -307,21 +325,21 @@ pub struct GroupAssignment {
 impl GroupAssignment {
     /// `None` only if the group has no members.
     pub fn active_owner(&self, task: Task) -> Option<Member> {
-        self.active.rows().get(task.row()).copied().flatten()
+        self.active.rows().get(task.row()).and_then(|owner| owner.member())
     }
 
     pub fn standby_owners(&self, task: Task) -> impl Iterator<Item = Member> {
         let places = self.standby.chunks(self.replicas.max(1)).nth(task.row()).unwrap_or_default();
-        places.iter().flatten().copied()
+        places.iter().filter_map(|owner| owner.member())
     }
 
     /// The assignment turned round; O(members + tasks).
     pub fn by_member(&self) -> TasksByMember {
-        let active =
-            (0_u32..).zip(self.active.rows()).filter_map(|(task, owner)| Some(((*owner)?, Task(task))));
+        let owned = |task: u32, owner: &Owner| Some((owner.member()?, Task(task)));
+        let active = (0_u32..).zip(self.active.rows()).filter_map(|(task, owner)| owned(task, owner));
         let standby = (0_u32..).zip(self.standby.chunks(self.replicas.max(1)));
         let standby =
-            standby.flat_map(|(task, places)| places.iter().flatten().map(move |owner| (*owner, Task(task))));
+            standby.flat_map(|(task, places)| places.iter().filter_map(move |owner| owned(task, owner)));
         TasksByMember {
             active: Lists::group(self.members, active),
             standby: Lists::group(self.members, standby),

@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
 use super::table::{Id, Lists, Table};
-use super::{GroupAssignment, GroupSpec, Member, Process, StandbyHint, Task, id};
+use super::{GroupAssignment, GroupSpec, Member, Owner, Process, StandbyHint, Task, id};
 
 /// A group without members gets no owners.
 pub(super) fn assign(spec: &GroupSpec<'_>) -> GroupAssignment {
@@ -94,8 +94,8 @@ struct Run<'a> {
     processes: Table<Process, Load>,
     members_of: Lists<Process, Member>,
     hints: Lists<Task, StandbyHint>,
-    active: Table<Task, Option<Member>>,
-    standby: Vec<Option<Member>>,
+    active: Table<Task, Owner>,
+    standby: Vec<Owner>,
     standbys_missing: u64,
 }
 
@@ -143,8 +143,8 @@ impl<'a> Run<'a> {
             members_of: Lists::group(processes.len(), ids.map(|member| (spec.process_of[member], member))),
             processes,
             hints: ranked_hints(spec),
-            active: Table::filled(tasks, None),
-            standby: vec![None; tasks * replicas],
+            active: Table::filled(tasks, Owner::NOBODY),
+            standby: vec![Owner::NOBODY; tasks * replicas],
             standbys_missing: 0,
         }
     }
@@ -153,7 +153,7 @@ impl<'a> Run<'a> {
         let tasks = self.spec.space.by_partition(|_| true);
         // previous owners, while they are below the quota.
         for task in tasks.iter() {
-            if let Some(member) = self.spec.active_before[task]
+            if let Some(member) = self.spec.active_before[task].member()
                 && self.active_quota.allows_more_than(self.members[member].tasks)
             {
                 self.place_active(task, member);
@@ -162,7 +162,7 @@ impl<'a> Run<'a> {
         // members that have state.
         if !self.hints.is_empty() {
             for task in tasks.iter() {
-                if self.active[task].is_none()
+                if self.active[task] == Owner::NOBODY
                     && let Some(member) = self.hinted(task, |_| true)
                     && self.active_quota.allows_more_than(self.members[member].tasks)
                 {
@@ -175,13 +175,13 @@ impl<'a> Run<'a> {
 
     /// whoever has least, in the order of (subtopology id, partition).
     fn assign_active_by_load(&mut self) {
-        if self.active.rows().iter().all(Option::is_some) {
+        if !self.active.rows().contains(&Owner::NOBODY) {
             return;
         }
         let mut processes = self.process_queue();
         let mut members = self.member_queues();
         for task in (0..self.spec.space.tasks).map(Task) {
-            if self.active[task].is_some() {
+            if self.active[task] != Owner::NOBODY {
                 continue;
             }
             let Some(mut least) = processes.peek_mut() else { return };
@@ -259,7 +259,7 @@ impl<'a> Run<'a> {
     fn standby_with_state(&self, task: Task) -> Option<Member> {
         let lacks = |member: Member| !self.has(self.spec.process_of[member], task);
         let below = |member: &Member| self.total_quota.allows_more_than(self.members[*member].tasks);
-        let owner = self.spec.active_before[task].filter(|member| lacks(*member)).filter(below);
+        let owner = self.spec.active_before[task].member().filter(|member| lacks(*member)).filter(below);
         owner.or_else(|| self.hinted(task, lacks).filter(below))
     }
 
@@ -282,17 +282,18 @@ impl<'a> Run<'a> {
     }
 
     fn has(&self, process: Process, task: Task) -> bool {
-        let owner = self.active[task].iter();
-        owner.chain(self.places(task).iter().flatten()).any(|member| self.spec.process_of[*member] == process)
+        let holds =
+            |owner: Owner| owner.member().is_some_and(|member| self.spec.process_of[member] == process);
+        holds(self.active[task]) || self.places(task).iter().any(|owner| holds(*owner))
     }
 
-    fn places(&self, task: Task) -> &[Option<Member>] {
+    fn places(&self, task: Task) -> &[Owner] {
         let first = task.row() * self.replicas;
         self.standby.get(first..first + self.replicas).unwrap_or_default()
     }
 
     fn place_active(&mut self, task: Task, member: Member) {
-        self.active[task] = Some(member);
+        self.active[task] = member.into();
         let count = self.count(member);
         self.active_quota.counted(count);
         self.total_quota.counted(count);
@@ -301,8 +302,8 @@ impl<'a> Run<'a> {
     fn place_standby(&mut self, task: Task, member: Member) {
         let first = task.row() * self.replicas;
         let places = self.standby.get_mut(first..first + self.replicas).unwrap_or_default();
-        let free = places.iter_mut().find(|place| place.is_none());
-        *free.expect("there are as many places as other processes") = Some(member);
+        let free = places.iter_mut().find(|place| **place == Owner::NOBODY);
+        *free.expect("there are as many places as other processes") = member.into();
         let count = self.count(member);
         self.total_quota.counted(count);
     }

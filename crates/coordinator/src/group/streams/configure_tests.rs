@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::*;
+use crate::wire::consumer_offsets::StreamsGroupTopologyValue;
 use crate::wire::streams_group_heartbeat::request;
 
 /// Existing topics with their partition counts.
@@ -372,11 +373,8 @@ fn a_record_that_no_join_would_have_written() {
     let mut one = value.subtopologies[0].clone();
     one.copartition_groups[0].source_topics = vec![7, -1];
     one.repartition_source_topics[0].partitions = -5;
-    let record = crate::wire::consumer_offsets::StreamsGroupTopologyValue {
-        epoch: -1,
-        subtopologies: vec![one.clone(), one],
-        ..Default::default()
-    };
+    let record =
+        StreamsGroupTopologyValue { epoch: -1, subtopologies: vec![one.clone(), one], ..Default::default() };
     let configured = configure(&Topology::from_record(&record), &Existing::parse("in:2")).unwrap();
     assert!(!configured.is_ready());
 }
