@@ -1,6 +1,13 @@
 //! Broken bytes are an error with path and offset: never a panic, never more memory than the input warrants
 //! (wire.md 10). The input is every golden vector, cut at every length, and with bytes changed by a seeded chance.
 //! `THALWEG_SEED=N` replays a run.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a test may panic"
+)]
 
 mod support;
 

@@ -1,5 +1,12 @@
 //! What a version lacks is refused or dropped when it is written (wire.md 8.3 and 8.4, decision 4), and what the
 //! decoder leaves out has its default.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a test may panic"
+)]
 
 use bytes::Bytes;
 use wire::share_fetch::request::ShareFetchRequest;
