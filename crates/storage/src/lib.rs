@@ -9,8 +9,8 @@ pub mod journal;
 
 pub mod memory;
 
-pub mod local;
 pub mod partition;
+pub mod local;
 
 mod lanes;
 

@@ -34,12 +34,11 @@ impl WrittenVersion for consumer_offsets::Record {
     /// classic-and-consumer-groups.md 264: an expiry needs version 1 (and so loses leader epoch and topic id),
     /// group metadata stays at 3.
     fn written_version(&self) -> Option<i16> {
-        if let Self::OffsetCommit(_, Some(value)) = self
-            && value.expire_timestamp != -1
-        {
-            return Some(1);
+        match self {
+            Self::OffsetCommit(_, Some(value)) if value.expire_timestamp != -1 => Some(1),
+            Self::GroupMetadata(..) => Some(3),
+            _ => None,
         }
-        matches!(self, Self::GroupMetadata(..)).then_some(3)
     }
 }
 

@@ -230,7 +230,6 @@ impl Writer {
         self.buffer.extend_from_slice(it);
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "seven bits fit")]
     #[inline]
     pub fn uvarint(&mut self, mut n: usize) {
         while n > 0x7f {

@@ -313,6 +313,11 @@ fn heartbeat_response(asked: &str, response: &StreamsGroupHeartbeatResponse) -> 
     let line = Line::new(format_args!("reply {asked}"))
         .part("epoch", response.member_epoch)
         .unless("0s".into(), "interval", show_duration(i64::from(response.heartbeat_interval_ms)))
+        .some(
+            "offset-interval",
+            changed(60_000, i64::from(response.task_offset_interval_ms)).map(show_duration),
+        )
+        .some("lag", changed(10_000, response.acceptable_recovery_lag))
         .some("active", response.active_tasks.as_ref().map(|it| task_list!(it)))
         .some("standby", response.standby_tasks.as_ref().map(|it| task_list!(it)))
         .some("warmup", response.warmup_tasks.as_ref().map(|it| task_list!(it)))
@@ -320,6 +325,11 @@ fn heartbeat_response(asked: &str, response: &StreamsGroupHeartbeatResponse) -> 
         .unless(false, "description-required", response.topology_description_required);
     let endpoints = response.partitions_by_user_endpoint.as_ref();
     line.some("endpoints", endpoints.map(|it| it.iter().map(endpoint).collect::<Vec<_>>().join(";")))
+}
+
+/// What a group's settings changed; a leave tells neither.
+fn changed(default: i64, value: i64) -> Option<i64> {
+    (value != default && value > 0).then_some(value)
 }
 
 fn endpoint(of: &streams_group_heartbeat::response::EndpointToPartitions) -> String {

@@ -1,8 +1,8 @@
 //! One group of StreamsGroupDescribe (D-3).
 
 use super::configure::ConfiguredTopology;
+use super::image::settings;
 use super::records::by_subtopology;
-use super::settings::Settings;
 use super::soft::{MemberOffsets, StreamsSoft};
 use super::tasks::{TaskId, Tasks};
 use super::topology::{InternalTopic, Topology};
@@ -15,8 +15,8 @@ use crate::wire::streams_group_describe::response as described;
 pub fn describe(step: &Step<'_>, group_id: &Str, group: &StreamsGroup) -> described::DescribedGroup {
     let soft = step.soft.streams.get(group_id);
     let configured = soft.and_then(|it| it.configured.as_deref());
-    let settings = Settings::of(step.image, group_id);
-    let assignor = Assignor::by_name(&settings.assignor_name.to_str()).unwrap_or(Assignor::Sticky);
+    let assignor =
+        Assignor::by_name(&settings(step.image, group_id).assignor_name).unwrap_or(Assignor::Sticky);
     described::DescribedGroup {
         group_id: group_id.clone(),
         group_state: Str::from_static(group.state().name()),

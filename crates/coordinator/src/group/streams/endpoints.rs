@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use catalog::Image;
+
 use super::configure::ConfiguredTopology;
 use super::soft::StreamsSoft;
 use super::tasks::TaskId;
 use super::{StreamsGroup, StreamsMember};
-use crate::catalog::Image;
 use crate::wire::Str;
 use crate::wire::streams_group_heartbeat::response::{Endpoint, EndpointToPartitions, TopicPartition};
 

@@ -21,20 +21,21 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use catalog::Image;
+use catalog::config::StreamsGroupSettings;
+
 use super::configure::{ConfiguredTopology, configure};
 use super::hash::TopicHashes;
-use super::image::ImageTopics;
+use super::image::{ImageTopics, settings};
 use super::reconcile::{MustRejoin, Reconciliation};
 use super::records::{self, GroupMetadata};
 use super::request::{self, JOIN, invalid};
 use super::response::Response;
-use super::settings::Settings;
 use super::soft::{MemberOffsets, StreamsSoft};
 use super::target::{self, Assignment, Goal};
 use super::tasks::Tasks;
 use super::topology::Topology;
 use super::{Current, Endpoint, MemberMetadata, MemberState, StreamsGroup, StreamsMember, leave, timers};
-use crate::catalog::Image;
 use crate::group::fail::Fail;
 use crate::group::request::StreamsHeartbeatReply;
 use crate::group::soft::Soft;
@@ -54,7 +55,7 @@ pub fn heartbeat(
     if request.member_epoch < JOIN {
         return leave::leave(step, request);
     }
-    let settings = Settings::of(step.image, &request.group_id);
+    let settings = settings(step.image, &request.group_id);
     let (no_group, no_soft) = (StreamsGroup::default(), StreamsSoft::default());
     let group = match request.member_epoch {
         JOIN => joinable_group(&step.hard, &request.group_id)?,
@@ -65,7 +66,7 @@ pub fn heartbeat(
     let heartbeat = Heartbeat {
         now: step.now,
         image: step.image,
-        settings: &settings,
+        settings,
         caller,
         request,
         group: group.unwrap_or(&no_group),
@@ -79,7 +80,7 @@ pub fn heartbeat(
     for record in std::mem::take(&mut decision.records) {
         step.record(record);
     }
-    Ok(conclude(step, caller, request, &settings, is_new_group, &mut decision))
+    Ok(conclude(step, caller, request, is_new_group, &mut decision))
 }
 
 /// H-18: `None` if the join makes the group. It may take the place of a classic group without members.
@@ -105,21 +106,16 @@ fn conclude(
     step: &mut Step<'_>,
     caller: &Caller,
     request: &StreamsGroupHeartbeatRequest,
-    settings: &Settings,
     is_new_group: bool,
     decision: &mut Decision,
 ) -> StreamsHeartbeatReply {
+    let settings = settings(step.image, &request.group_id);
     let group = step.hard.streams(&request.group_id).expect("the heartbeat's records made the group");
     let member = group.members.get_key_value(&request.member_id);
     let (member_id, _) = member.expect("the heartbeat's records made the member");
     let group_id = timers::soft_group(step.soft, &request.group_id);
-    timers::set(
-        &mut step.soft.timers,
-        &group_id,
-        member_id,
-        step.now + settings.session_timeout_ms,
-        decision,
-    );
+    let session_until = step.now + Millis::from(settings.session_timeout_ms);
+    timers::set(&mut step.soft.timers, &group_id, member_id, session_until, decision);
     let soft = step.soft.streams.entry(group_id).or_default();
     soft.remember(member_id, decision, request.shutdown_application);
     let response = Response {
@@ -138,7 +134,7 @@ fn conclude(
 pub(super) struct Heartbeat<'a> {
     pub now: Millis,
     pub image: &'a Image,
-    pub settings: &'a Settings,
+    pub settings: &'a StreamsGroupSettings,
     pub caller: &'a Caller,
     pub request: &'a StreamsGroupHeartbeatRequest,
     /// An empty one if the group does not exist yet.
@@ -215,7 +211,7 @@ impl<'a> Heartbeat<'a> {
             configured: &configuration.topology,
             offsets: &self.soft.offsets,
             updated_offsets: offsets.as_ref(),
-            standby_replicas: u32::try_from(self.settings.standby_replicas).unwrap_or(0),
+            standby_replicas: self.settings.num_standby_replicas,
             assignor_name: &self.settings.assignor_name,
         };
         let goal = self.goal(epoch, delay_until.is_some() || self.is_delayed, &assignment, &mut records);
@@ -251,7 +247,7 @@ impl<'a> Heartbeat<'a> {
             return Err(Fail::new(ErrorCode::UNKNOWN_MEMBER_ID, message));
         }
         // A known member of a full group may come back (4.4; before, it had to wait for its session to end).
-        let size_max = self.settings.size_max;
+        let size_max = usize::try_from(self.settings.max_size).unwrap_or(0);
         if known.is_none() && self.group.members().len() >= size_max {
             let message = format!("Group {} has reached its maximum of {size_max} members.", self.group_id());
             return Err(Fail::new(ErrorCode::GROUP_MAX_SIZE_REACHED, message));
@@ -389,11 +385,10 @@ impl<'a> Heartbeat<'a> {
     fn bump(&self, is_changed: bool, configuration: &Configuration, records: &mut Vec<Record>) -> i32 {
         let topology = &configuration.topology;
         let validated_topology_epoch = if topology.is_ready() { topology.topology_epoch } else { -1 };
-        let configs = target::assignment_configs(self.settings);
         let is_due = is_changed
             || configuration.hash != self.group.metadata_hash
             || validated_topology_epoch != self.group.validated_topology_epoch
-            || configs != self.group.assignment_configs;
+            || !target::has_configs(self.group, self.settings);
         if !is_due {
             return self.group.epoch;
         }
@@ -402,7 +397,7 @@ impl<'a> Heartbeat<'a> {
             epoch,
             metadata_hash: configuration.hash,
             validated_topology_epoch,
-            assignment_configs: &configs,
+            assignment_configs: &target::assignment_configs(self.settings),
         };
         records.push(metadata.record(self.group_id(), self.group));
         epoch
@@ -411,7 +406,7 @@ impl<'a> Heartbeat<'a> {
     /// H-33: when the first assignment of a group that was empty is due, so that its first members
     /// get their tasks together.
     fn delay_until(&self) -> Option<Millis> {
-        let delay = self.settings.initial_rebalance_delay_ms;
+        let delay = Millis::from(self.settings.initial_rebalance_delay_ms);
         (self.group.is_empty() && !self.is_delayed && delay > 0).then_some(self.now + delay)
     }
 
@@ -429,7 +424,7 @@ impl<'a> Heartbeat<'a> {
             return Goal { epoch: assignment_epoch, tasks: Cow::default(), delayed_by };
         }
         let timestamp = self.group.assignment_timestamp;
-        let interval = self.settings.assignment_interval_ms;
+        let interval = Millis::from(self.settings.assignment_interval_ms);
         let must_wait = timestamp != 0 && interval != 0 && self.now < timestamp + interval;
         if assignment_epoch >= epoch || must_wait {
             let tasks = self.group.target(self.member_id()).map(Cow::Borrowed).unwrap_or_default();

@@ -1,20 +1,29 @@
-//! The image as the functions on topologies look at it.
+//! The image as streams groups look at it: topics for their topologies, and their settings.
+
+use catalog::Image;
+use catalog::config::StreamsGroupSettings;
 
 use super::configure::{TopicView, Topics};
-use crate::catalog::Image;
+use crate::wire::Str;
+
+/// The settings on which a streams group depends (8.1, 8.2): a group's own value within the broker's
+/// bounds, else the broker's.
+pub(super) fn settings<'a>(image: &'a Image, group_id: &Str) -> &'a StreamsGroupSettings {
+    &image.group_settings(&group_id.to_str()).streams
+}
 
 pub(super) struct ImageTopics<'a>(pub &'a Image);
 
 impl Topics for ImageTopics<'_> {
     fn topic(&self, name: &str) -> Option<TopicView> {
         let topic = self.0.topic(name)?;
-        Some(TopicView {
-            id: topic.id.0,
-            partitions: i32::try_from(topic.partitions.len()).unwrap_or(i32::MAX),
-        })
+        let partitions = i32::try_from(topic.partitions.len()).unwrap_or(i32::MAX);
+        Some(TopicView { id: topic.id.0, partitions })
     }
 
-    fn racks(&self, _name: &str, _partition: i32) -> Vec<String> {
-        Vec::new()
+    fn racks(&self, name: &str, partition: i32) -> Vec<String> {
+        let replicas = self.0.topic(name).and_then(|it| it.partition(partition)).map(|it| &it.replicas);
+        let rack = |id: &i32| self.0.broker_by_id(*id)?.rack.clone();
+        replicas.into_iter().flatten().filter_map(rack).collect()
     }
 }

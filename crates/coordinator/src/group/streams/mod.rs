@@ -24,7 +24,6 @@ mod reconcile;
 mod records;
 mod request;
 mod response;
-mod settings;
 mod soft;
 mod target;
 #[cfg(test)]

@@ -1,15 +1,16 @@
 //! The response to a heartbeat that succeeded, made from the group as its records left it (H-45 to
 //! H-50). Fields of the newest version: the handler clears what an older one lacks.
 
+use catalog::Image;
+use catalog::config::StreamsGroupSettings;
+
 use super::endpoints;
 use super::heartbeat::Decision;
 use super::records::by_subtopology;
 use super::request::JOIN;
-use super::settings::Settings;
 use super::soft::StreamsSoft;
 use super::tasks::{AssignedTasks, TaskId};
 use super::{StreamsGroup, StreamsMember};
-use crate::catalog::Image;
 use crate::group::request::StreamsHeartbeatReply;
 use crate::wire::streams_group_heartbeat::response::{Status, TaskIds};
 use crate::wire::{Str, StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse};
@@ -25,7 +26,7 @@ const TAGS_VERSION: i16 = 1;
 
 pub(super) struct Response<'a> {
     pub image: &'a Image,
-    pub settings: &'a Settings,
+    pub settings: &'a StreamsGroupSettings,
     pub api_version: i16,
     pub request: &'a StreamsGroupHeartbeatRequest,
     pub group: &'a StreamsGroup,
@@ -95,8 +96,10 @@ impl Response<'_> {
             );
         }
         let tags = self.settings.rack_aware_assignment_tags.iter();
-        let missing: Vec<_> =
-            tags.filter(|tag| !member.metadata.client_tags.contains_key(*tag)).map(Str::to_str).collect();
+        let missing: Vec<_> = tags
+            .filter(|tag| !member.metadata.client_tags.contains_key(tag.as_bytes()))
+            .map(String::as_str)
+            .collect();
         if self.api_version >= TAGS_VERSION && !missing.is_empty() {
             add(MISSING_CLIENT_TAGS, &format!("The member lacks the client tags {}.", missing.join(", ")));
         }

@@ -4,9 +4,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use catalog::config::StreamsGroupSettings;
+
 use super::configure::ConfiguredTopology;
 use super::records;
-use super::settings::Settings;
 use super::soft::MemberOffsets;
 use super::tasks::{TaskId, TaskSet, Tasks};
 use super::{MemberMetadata, StreamsGroup, StreamsMember};
@@ -30,9 +31,9 @@ pub(super) struct Assignment<'a> {
     pub configured: &'a ConfiguredTopology,
     pub offsets: &'a BTreeMap<Str, MemberOffsets>,
     pub updated_offsets: Option<&'a MemberOffsets>,
-    pub standby_replicas: u32,
+    pub standby_replicas: i32,
     /// As set; a name that is no longer known gives way to the default.
-    pub assignor_name: &'a Str,
+    pub assignor_name: &'a str,
 }
 
 impl Assignment<'_> {
@@ -42,8 +43,8 @@ impl Assignment<'_> {
         let Some(space) = self.configured.task_space() else {
             return members.into_keys().map(|id| (id.clone(), Tasks::default())).collect();
         };
-        let assignor = Assignor::by_name(&self.assignor_name.to_str()).unwrap_or(Assignor::Sticky);
-        let mut spec = GroupSpec::new(&space, self.standby_replicas);
+        let assignor = Assignor::by_name(self.assignor_name).unwrap_or(Assignor::Sticky);
+        let mut spec = GroupSpec::new(&space, u32::try_from(self.standby_replicas).unwrap_or(0));
         let members: Vec<_> = members.into_iter().collect();
         let places: Vec<_> = members.iter().map(|(id, member)| self.add(&mut spec, id, member)).collect();
         let by_member = assignor.assign(&spec).by_member();
@@ -121,18 +122,24 @@ const STANDBY_REPLICAS: &str = "num.standby.replicas";
 const RACK_AWARE_TAGS: &str = "rack.aware.assignment.tags";
 
 /// H-30 and A-4: the settings that an assignment depends on, as the group's record keeps them.
-pub(super) fn assignment_configs(settings: &Settings) -> BTreeMap<Str, Str> {
-    let replicas = Str::from(settings.standby_replicas.to_string());
+pub(super) fn assignment_configs(settings: &StreamsGroupSettings) -> BTreeMap<Str, Str> {
+    let replicas = Str::from(settings.num_standby_replicas.to_string());
     let mut configs = BTreeMap::from([(Str::from_static(STANDBY_REPLICAS), replicas)]);
     if !settings.rack_aware_assignment_tags.is_empty() {
-        let tags: Vec<_> = settings.rack_aware_assignment_tags.iter().map(Str::to_string).collect();
-        configs.insert(Str::from_static(RACK_AWARE_TAGS), Str::from(tags.join(",")));
+        let tags = settings.rack_aware_assignment_tags.join(",");
+        configs.insert(Str::from_static(RACK_AWARE_TAGS), Str::from(tags));
     }
     configs
 }
 
+/// Whether [`assignment_configs`] are what the group's record has; each heartbeat asks.
+pub(super) fn has_configs(group: &StreamsGroup, settings: &StreamsGroupSettings) -> bool {
+    let tags = group.assignment_configs.get(RACK_AWARE_TAGS.as_bytes()).map_or(&b""[..], Str::as_bytes);
+    stored_standby_replicas(group) == Some(settings.num_standby_replicas)
+        && tags == settings.rack_aware_assignment_tags.join(",").as_bytes()
+}
+
 /// The standby replicas with which the group's last epoch was made.
-pub(super) fn stored_standby_replicas(group: &StreamsGroup) -> u32 {
-    let stored = group.assignment_configs.iter().find(|(name, _)| **name == *STANDBY_REPLICAS);
-    stored.and_then(|(_, value)| value.to_str().parse().ok()).unwrap_or(0)
+pub(super) fn stored_standby_replicas(group: &StreamsGroup) -> Option<i32> {
+    group.assignment_configs.get(STANDBY_REPLICAS.as_bytes())?.to_str().parse().ok()
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::heartbeat::{Decision, Revocation};
+use super::image::settings;
 use super::leave::remove_member;
-use super::settings::Settings;
 use super::target::{self, Assignment};
 use super::{MemberState, StreamsSoft};
 use crate::group::soft::{Soft, TimerKey};
@@ -18,9 +18,11 @@ use crate::wire::Str;
 pub fn loaded(step: &mut Step<'_>) {
     for (group_id, group) in step.hard.groups() {
         let Group::Streams(group) = group else { continue };
-        let settings = Settings::of(step.image, group_id);
+        let settings = settings(step.image, group_id);
         for (member_id, member) in group.members() {
-            step.soft.timers.set(session(group_id, member_id), step.now + settings.session_timeout_ms);
+            step.soft
+                .timers
+                .set(session(group_id, member_id), step.now + Millis::from(settings.session_timeout_ms));
             if member.current.state == MemberState::UnrevokedTasks {
                 let timeout = Millis::from(member.metadata.rebalance_timeout_ms);
                 step.soft.timers.set(rebalance(group_id, member_id), step.now + timeout);
@@ -64,8 +66,8 @@ pub fn initial_delay_over(step: &mut Step<'_>, group_id: &Str) {
         configured: &configured,
         offsets: &soft.offsets,
         updated_offsets: None,
-        standby_replicas: target::stored_standby_replicas(group),
-        assignor_name: &Settings::of(step.image, group_id).assignor_name,
+        standby_replicas: target::stored_standby_replicas(group).unwrap_or(0),
+        assignor_name: &settings(step.image, group_id).assignor_name,
     };
     let targets = assignment.compute();
     let records: Vec<_> = target::records(group_id, group, &targets, group.epoch, step.now).collect();
@@ -77,8 +79,8 @@ pub fn initial_delay_over(step: &mut Step<'_>, group_id: &Str) {
 /// H-72. A wake that is late by more than a session (the host stood still, or its clock jumped) says
 /// nothing about the member: it gets one heartbeat interval to be heard of.
 pub fn session_over(step: &mut Step<'_>, group_id: &Str, member_id: &Str, deadline: Millis) {
-    let settings = Settings::of(step.image, group_id);
-    if step.now - deadline > settings.session_timeout_ms {
+    let settings = settings(step.image, group_id);
+    if step.now - deadline > Millis::from(settings.session_timeout_ms) {
         let deadline = step.now + Millis::from(settings.heartbeat_interval_ms);
         step.soft.timers.set(session(group_id, member_id), deadline);
         return;

@@ -1,1 +1,4 @@
-//! Scenarios as unit tests.
+//! Scenarios of the streams specification (18.9 here; the others are scripts).
+
+mod reconcile;
+mod replay;
