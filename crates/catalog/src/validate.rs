@@ -192,7 +192,8 @@ fn checked(row: &Row, value: &str) -> Result<String, Refusal> {
     normalize(row, value).map_err(Refusal::invalid_config)
 }
 
-fn sized(key: &str, value: &str) -> Result<(), Refusal> {
+/// Checked before anything is done with a value.
+pub(crate) fn sized(key: &str, value: &str) -> Result<(), Refusal> {
     if value.len() > VALUE_BYTES_MAX {
         let message =
             format!("The value of {key} has {} bytes, at most {VALUE_BYTES_MAX} are allowed", value.len());

@@ -1,4 +1,5 @@
 //! Features, brokers and producer ids.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod world;
 

@@ -1,4 +1,5 @@
 //! IncrementalAlterConfigs, AlterConfigs and DescribeConfigs: rule numbers are those of `broker-core.md` 6.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod world;
 

@@ -1,4 +1,5 @@
 //! The journal: what was encoded comes back, replay equals live, snapshots equal both, the future is refused.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod world;
 

@@ -1,4 +1,5 @@
 //! CreateTopics, DeleteTopics, CreatePartitions: rule numbers are those of `broker-core.md` 5.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod world;
 

@@ -11,7 +11,7 @@
 //! 9. APPEND and SUBTRACT only on lists            else INVALID_CONFIG
 //! 10. what results is valid                       else INVALID_CONFIG; INVALID_REQUEST for BROKER, CLIENT_METRICS
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Command, Decision, Entropy, Refusal, check_size};
 use crate::config::{Configs, Kind, Row, Scope, broker_row, items, row};
@@ -89,8 +89,12 @@ fn decide(
     plan: impl Fn(usize) -> Result<Vec<Entry>, Refusal>,
 ) -> Result<Decision<Vec<Result<(), Refusal>>>, Refusal> {
     let (mut entries, mut reply) = (Vec::new(), Vec::new());
+    let mut times: BTreeMap<(i8, &str), usize> = BTreeMap::new();
+    for key in keys {
+        *times.entry(*key).or_default() += 1;
+    }
     for (index, key) in keys.iter().enumerate() {
-        let planned = if keys.iter().filter(|other| *other == key).count() > 1 {
+        let planned = if times.get(key).is_some_and(|count| *count > 1) {
             Err(Refusal::invalid_request("Each resource must appear at most once"))
         } else {
             plan(index)
@@ -116,6 +120,7 @@ fn alter(image: &Image, request: &AlterResource) -> Result<Vec<Entry>, Refusal> 
     let mut configs = resource.configs(image);
     for op in &request.ops {
         let value = op.value.as_deref().unwrap_or_default();
+        validate::sized(&op.name, value)?;
         match op.op {
             1 => {
                 configs.remove(&op.name);
@@ -123,7 +128,8 @@ fn alter(image: &Image, request: &AlterResource) -> Result<Vec<Entry>, Refusal> 
             }
             2 | 3 => {
                 let row = resource.list_row(op)?;
-                let present = configs.get(&op.name).map_or(row.default.unwrap_or_default(), String::as_str);
+                let present =
+                    configs.get(&op.name).map_or_else(|| row.default.unwrap_or_default(), String::as_str);
                 let value = edit_list(present, value, op.op == 2);
                 configs.insert(op.name.clone(), resource.value(image, &op.name, &value)?);
             }
@@ -168,13 +174,13 @@ fn check_nulls(nulls: Vec<&str>) -> Result<(), Refusal> {
 
 /// The list with items added that it lacks, or without items that it has; the rest keeps its order.
 fn edit_list(present: &str, change: &str, append: bool) -> String {
-    let (mut list, change) = (items(present), items(change));
+    let mut list = items(present);
     if append {
-        let new: Vec<&str> = change.into_iter().filter(|item| !list.contains(item)).collect();
-        list.extend(new);
-    } else {
-        list.retain(|item| !change.contains(item));
+        list.extend(items(change));
+        return items(&list.join(",")).join(",");
     }
+    let gone: BTreeSet<&str> = items(change).into_iter().collect();
+    list.retain(|item| !gone.contains(item));
     list.join(",")
 }
 

@@ -21,7 +21,8 @@ pub(super) const ROWS: &[Row] = &[
         .mapped("A stop always closes partitions in order."),
     Row::broker("controller.socket.timeout.ms", Int, Some("30000"))
         .accepted("There is no controller quorum; the metadata journal needs no tuning."),
-    Row::broker("early.start.listeners", List, None).accepted("Java classes can not be loaded."),
+    Row::broker("early.start.listeners", List, None)
+        .accepted("All listeners start together, once the broker is ready."),
     Row::broker("inter.broker.listener.name", String, None)
         .mapped("One broker talks to nobody; the name must be one of `listeners`."),
     Row::broker(

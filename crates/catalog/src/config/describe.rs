@@ -3,6 +3,8 @@
 //! What Kafka does and one would not guess: a topic's synonyms begin with the first broker setting (`log.retention.ms`),
 //! and where that one has no value the list is empty, although the hours give the value.
 
+use std::collections::BTreeSet;
+
 use super::layers::{broker_synonyms, is_sensitive};
 use super::topic_settings::effective;
 use super::{BrokerConfigs, Configs, Mark, Profile, Row, Scope, Source, Update, broker_row, row, rows};
@@ -57,7 +59,8 @@ pub fn resource(
         _ => return Err(Refusal::invalid_request(format!("Unsupported resource type: {kind}"))),
     };
     if let Some(keys) = keys {
-        entries.retain(|entry| keys.contains(&entry.name.as_str()));
+        let keys: BTreeSet<&str> = keys.iter().copied().collect();
+        entries.retain(|entry| keys.contains(entry.name.as_str()));
     }
     Ok(entries)
 }

@@ -1,6 +1,8 @@
 //! Values of settings: from text to checked, normal text. The rules are those of Kafka's `ConfigDef`: surrounding
 //! blanks count for nothing, booleans in any case, lists by commas, an element twice counts once (KIP-1161).
 
+use std::collections::BTreeSet;
+
 use super::row::{Kind, Row, Valid};
 
 /// Checks a value by its row and gives it the form in which it is stored and shown. The error names the setting, the
@@ -14,16 +16,11 @@ pub fn normalize(row: &Row, text: &str) -> Result<String, String> {
 
 /// The elements of a list: split at commas, trimmed, each once.
 pub fn items(text: &str) -> Vec<&str> {
-    let mut all: Vec<&str> = Vec::new();
     if text.trim().is_empty() {
-        return all;
+        return Vec::new();
     }
-    for item in text.split(',').map(str::trim) {
-        if !all.contains(&item) {
-            all.push(item);
-        }
-    }
-    all
+    let mut seen = BTreeSet::new();
+    text.split(',').map(str::trim).filter(|item| seen.insert(*item)).collect()
 }
 
 fn check(row: &Row, text: &str) -> Result<String, String> {
