@@ -1,0 +1,137 @@
+//! The table of APIs. ApiVersions, metrics and the docs read it; there is no other list.
+//!
+//! A new API is one file here and one row in [`APIS`].
+
+use std::future::Future;
+use std::ops::RangeInclusive;
+
+use catalog::Image;
+use coordinator::group::GroupReply;
+use tracing::error;
+use wire::frame::RequestHead;
+use wire::{DecodeError, ErrorCode, Reader, Request};
+
+use crate::call::Call;
+use crate::router::{Answering, Outcome};
+
+pub(crate) mod api_versions;
+mod delete_groups;
+mod describe_groups;
+mod find_coordinator;
+mod list_groups;
+mod streams_group_describe;
+
+/// Every API that is served, by key.
+pub static APIS: &[Api] = &[
+    Api::of::<wire::FindCoordinatorRequest>(),
+    Api::of::<wire::DescribeGroupsRequest>(),
+    Api::of::<wire::ListGroupsRequest>(),
+    Api::of::<wire::ApiVersionsRequest>(),
+    Api::of::<wire::DeleteGroupsRequest>(),
+    Api::of::<wire::StreamsGroupDescribeRequest>(),
+];
+
+/// What answers requests of one API.
+pub trait Handler: Request {
+    /// Versions that are accepted; others close the connection (`decisions.md` 3).
+    const SERVED: RangeInclusive<i16>;
+    /// Lowest version that ApiVersions tells, where that is a fiction (Produce, `broker-core.md` 2).
+    const ADVERTISED_MIN: i16 = *Self::SERVED.start();
+    /// False for APIs that are answered but not told (K-1).
+    const ADVERTISED: bool = true;
+
+    /// Answers the request. Requests of a connection are started in arrival order: what this
+    /// function does before it returns its future happens in that order, and so does what the
+    /// future does before its first wait. Their answers leave in arrival order too.
+    fn handle(call: Call, request: Self) -> impl Future<Output = Self::Response> + Send + 'static;
+
+    /// False where the protocol sends nothing back: Produce with acks 0.
+    fn answered(&self) -> bool {
+        true
+    }
+
+    /// For a request that is not answered: true if this response is a failure, which is told by
+    /// closing the connection (`broker-core.md` 1.2 rule 8).
+    fn closes(_response: &Self::Response) -> bool {
+        false
+    }
+}
+
+/// One row of the table.
+#[derive(Debug)]
+pub struct Api {
+    pub key: i16,
+    pub name: &'static str,
+    pub served: RangeInclusive<i16>,
+    pub advertised_min: i16,
+    pub advertised: bool,
+    pub(crate) start: fn(Call, &RequestHead, &mut Reader) -> Result<Answering, DecodeError>,
+}
+
+impl Api {
+    /// The row of the API that `H` is the request of.
+    const fn of<H: Handler>() -> Self {
+        Self {
+            key: H::KEY,
+            name: H::NAME,
+            served: H::SERVED,
+            advertised_min: H::ADVERTISED_MIN,
+            advertised: H::ADVERTISED,
+            start: start::<H>,
+        }
+    }
+
+    /// The row of a key.
+    pub fn by_key(key: i16) -> Option<&'static Self> {
+        let place = APIS.binary_search_by_key(&key, |api| api.key).ok()?;
+        APIS.get(place)
+    }
+}
+
+/// Decodes a request and starts its handler. The future is boxed once, and so is its answer.
+fn start<H: Handler>(call: Call, head: &RequestHead, body: &mut Reader) -> Result<Answering, DecodeError> {
+    let request = H::decode(body, head.version)?;
+    let answered = request.answered();
+    let (link, version, correlation_id) = (call.link.clone(), call.version, head.correlation_id);
+    let response = H::handle(call, request);
+    Ok(Box::pin(async move {
+        let response = response.await;
+        match answered {
+            true => Outcome::answer(&link, correlation_id, version, &response),
+            false if H::closes(&response) => Outcome::Close(format!("{} without answer failed", H::NAME)),
+            false => Outcome::Unanswered,
+        }
+    }))
+}
+
+/// For a shard that answers another question than it was asked: a bug of ours.
+fn mismatch(asked: &str, reply: &GroupReply) -> ErrorCode {
+    error!(asked, ?reply, "a shard gave the answer to another question");
+    ErrorCode::UNKNOWN_SERVER_ERROR
+}
+
+/// Whether streams groups are served: the feature, and `group.coordinator.rebalance.protocols`.
+fn is_streams_on(image: &Image) -> bool {
+    let protocols = &image.broker().group_coordinator_rebalance_protocols;
+    image.features().level("streams.version") > 0 && protocols.iter().any(|it| it == "streams")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_stand_in_the_order_of_their_keys() {
+        assert!(APIS.is_sorted_by(|a, b| a.key < b.key));
+        assert!(APIS.iter().all(|api| Api::by_key(api.key).is_some_and(|it| it.key == api.key)));
+    }
+
+    #[test]
+    fn nothing_is_served_that_the_schema_lacks() {
+        fn check<H: Handler>() {
+            assert!(H::VERSIONS.contains(H::SERVED.start()) && H::VERSIONS.contains(H::SERVED.end()));
+        }
+        check::<wire::ApiVersionsRequest>();
+        check::<wire::FindCoordinatorRequest>();
+    }
+}

@@ -1,0 +1,31 @@
+//! What every handler can reach. Handles only: each part keeps its own rules.
+
+use std::sync::Arc;
+
+use coordinator::group::GroupShard;
+
+use crate::auth::Authorizer;
+use crate::catalog::Catalog;
+use crate::clock::Clock;
+use crate::net::listener::Connections;
+use crate::partitions::Partitions;
+use crate::producer_ids::ProducerIds;
+use crate::settings::Limits;
+use crate::shards::Shards;
+
+/// The shared handles of one running broker.
+pub struct Broker {
+    pub node_id: i32,
+    pub limits: Limits,
+    pub clock: Arc<Clock>,
+    /// Topics, settings and everything else that the journal holds.
+    pub catalog: Arc<Catalog>,
+    /// Logs of topics, by topic id and number.
+    pub partitions: Arc<Partitions>,
+    /// Groups and committed offsets.
+    pub groups: Arc<Shards<GroupShard>>,
+    pub producer_ids: ProducerIds,
+    /// Asked by every handler before it acts.
+    pub authorizer: Arc<dyn Authorizer>,
+    pub connections: Arc<Connections>,
+}

@@ -1,0 +1,131 @@
+//! What a handler gets beside its request: the broker, who asks, and the connection.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use coordinator::{Caller, Millis};
+use parking_lot::Mutex;
+use storage::Slice;
+use wire::{Chunk, Str};
+
+use crate::auth::{Operation, Resource, authorized_operations};
+use crate::broker::Broker;
+use crate::net::listener::{Endpoint, Listener};
+use crate::net::output::Piece;
+
+
+/// Name of a listener as in `listeners`, for example `PLAINTEXT`. Case matters.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ListenerName(pub Str);
+
+impl fmt::Display for ListenerName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The context of one request.
+#[derive(Clone)]
+pub struct Call {
+    pub broker: Arc<Broker>,
+    pub caller: Caller,
+    pub link: Arc<Link>,
+    /// Version of the request and of its answer.
+    pub version: i16,
+}
+
+impl Call {
+    /// The question that comes before every act (`broker-core.md` 17.4).
+    pub fn allow(&self, operation: Operation, resource: Resource<'_>) -> bool {
+        self.broker.authorizer.allow(&self.caller, operation, resource)
+    }
+
+    /// The bit field of the `…AuthorizedOperations` response fields.
+    pub fn authorized_operations(&self, resource: Resource<'_>) -> i32 {
+        authorized_operations(&*self.broker.authorizer, &self.caller, resource)
+    }
+
+    /// The cluster's metadata as of now.
+    pub fn image(&self) -> Arc<catalog::Image> {
+        self.broker.catalog.image()
+    }
+
+    /// A part of an answer that is read: memory as it is, a file as a hole that the connection
+    /// fills when the answer goes out (`decisions.md` 14).
+    pub fn chunk(&self, slice: Slice) -> Chunk {
+        match slice {
+            Slice::Bytes(bytes) => Chunk::Bytes(bytes),
+            Slice::File { file, offset, len } => {
+                let length = len as usize;
+                Chunk::Hole { id: self.link.dig(Piece::File { file, offset, len: length }), length }
+            }
+        }
+    }
+
+    /// The broker's time.
+    pub fn now(&self) -> Millis {
+        self.broker.clock.now()
+    }
+
+    /// This broker's address as told to clients of this connection's listener (16.1).
+    pub fn endpoint(&self) -> Endpoint {
+        self.link.endpoint()
+    }
+}
+
+/// The connection that requests came on.
+pub struct Link {
+    pub listener: Arc<Listener>,
+    /// Address of the client in Kafka's form, `/127.0.0.1`.
+    pub host: Str,
+    pub principal: Str,
+    /// Our end: what a client reaches us by if nothing is advertised.
+    pub local: SocketAddr,
+    holes: Mutex<Vec<(u64, Piece)>>,
+    next_hole: AtomicU64,
+}
+
+impl Link {
+    pub(crate) fn new(listener: Arc<Listener>, peer: SocketAddr, local: SocketAddr) -> Self {
+        Self {
+            listener,
+            host: Str::from(format!("/{}", peer.ip().to_canonical())),
+            principal: Str::from_static("User:ANONYMOUS"),
+            local,
+            holes: Mutex::default(),
+            next_hole: AtomicU64::new(0),
+        }
+    }
+
+    /// The address that this connection's clients reach this broker by. Without
+    /// `advertised.listeners` it is the one that the client used itself, so that a broker that
+    /// listens on all interfaces works from each of them.
+    pub fn endpoint(&self) -> Endpoint {
+        self.listener.advertised.clone().unwrap_or_else(|| Endpoint {
+            host: Str::from(self.local.ip().to_canonical().to_string()),
+            port: self.listener.bound.port(),
+        })
+    }
+
+    /// Keeps a part of a file until the answer with the hole goes out.
+    pub(crate) fn dig(&self, piece: Piece) -> u64 {
+        let id = self.next_hole.fetch_add(1, Ordering::Relaxed);
+        self.holes.lock().push((id, piece));
+        id
+    }
+
+    /// Takes what belongs into a hole.
+    pub(crate) fn fill(&self, id: u64) -> Option<Piece> {
+        let mut holes = self.holes.lock();
+        let place = holes.iter().position(|(hole, _)| *hole == id)?;
+        Some(holes.swap_remove(place).1)
+    }
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} on {}", self.host, self.listener.name)
+    }
+}

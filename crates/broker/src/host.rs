@@ -1,0 +1,335 @@
+//! Runs one machine over one partition: mailbox, clock, append and durable end around a [`Driver`].
+//!
+//! Nothing is decided here. What waits is taken in one round, what the round wrote is appended,
+//! replies leave when the driver releases them. If the partition refuses an append, the host ends:
+//! the machine is dropped and [`crate::shards`] loads it anew from the log. There is no undo.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use catalog::Image;
+use coordinator::{At, Batch, Caller, Driver, Entropy, Event, Machine, Millis, Round, TaskId, Ticket, TopicsChange};
+use storage::partition::{Isolation, Origin, Partition, ReadSpec};
+use storage::{Ends, Slice, Slices};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, Sleep, sleep};
+use tracing::warn;
+use wire::LogRecord;
+use wire::batch::{BatchBuilder, Batches};
+
+use crate::clock::Clock;
+
+/// Letters of one mailbox; who asks above that waits, and so does the connection it came on.
+pub(crate) const MAILBOX_MAX: usize = 1024;
+/// Letters taken into one round.
+const ROUND_MAX: usize = 256;
+/// Bytes of one read while a machine is loaded.
+const LOAD_BYTES: usize = 1024 * 1024;
+/// A wake that comes this much too late means that the process stood still (suspended, starved).
+const LATE: Millis = 10_000;
+/// Then clients get this long to be heard before their sessions are looked at.
+const LATE_GRACE: Millis = 5_000;
+
+/// What comes into a host.
+pub(crate) enum Letter<M: Machine> {
+    Ask { caller: Caller, request: M::Request, reply: oneshot::Sender<M::Reply> },
+    /// The image of the following events. The change is empty if it is not about topics.
+    Image(Arc<Image>, TopicsChange),
+}
+
+/// Runs the tasks that a machine asks for.
+pub(crate) trait RunTask<M: Machine>: Send + Sync + 'static {
+    fn run(&self, task: M::Task) -> Pin<Box<dyn Future<Output = M::TaskResult> + Send>>;
+}
+
+/// Why a host ended.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// Nobody can send letters any more.
+    Closed,
+    /// The log refused; the state is ahead of it and must be loaded anew.
+    Refused(String),
+}
+
+/// One machine while it is served.
+pub(crate) struct Host<M: Machine> {
+    driver: Driver<M>,
+    partition: Arc<Partition>,
+    ends: watch::Receiver<Ends>,
+    image: Arc<Image>,
+    clock: Arc<Clock>,
+    runner: Arc<dyn RunTask<M>>,
+    tasks: JoinSet<(TaskId, M::TaskResult)>,
+    waiting: HashMap<Ticket, oneshot::Sender<M::Reply>>,
+    last_ticket: u64,
+    /// No `Wake` before this time, after the process stood still.
+    wake_not_before: Millis,
+}
+
+impl<M: Machine> Host<M>
+where
+    M::TaskResult: 'static,
+{
+    /// Reads the partition from its start to its end into a new machine.
+    pub(crate) async fn load(
+        partition: Arc<Partition>,
+        image: Arc<Image>,
+        clock: Arc<Clock>,
+        runner: Arc<dyn RunTask<M>>,
+        entropy: Entropy,
+    ) -> Result<Self, String> {
+        let mut driver = Driver::new(entropy, partition.settings().max_message_bytes as usize);
+        let end = replay(&mut driver, &partition).await?;
+        let mut host = Self {
+            ends: partition.ends(),
+            driver,
+            partition,
+            image,
+            clock,
+            runner,
+            tasks: JoinSet::new(),
+            waiting: HashMap::new(),
+            last_ticket: 0,
+            wake_not_before: 0,
+        };
+        let now = host.clock.now();
+        let round = host.driver.loaded(end, now, &host.image);
+        host.carry_out(round)?;
+        Ok(host)
+    }
+
+    /// Serves letters until nobody can send any, or the log refuses.
+    pub(crate) async fn serve(mut self, mut mailbox: mpsc::Receiver<Letter<M>>) -> Ended {
+        let mut letters = Vec::new();
+        let mut alarm = pin!(Alarm::new());
+        loop {
+            alarm.as_mut().set(self.wake_at(), &self.clock);
+            let mut events = Vec::new();
+            tokio::select! {
+                taken = mailbox.recv_many(&mut letters, ROUND_MAX) => {
+                    if taken == 0 {
+                        return Ended::Closed;
+                    }
+                }
+                () = alarm.as_mut() => events.extend(self.wake()),
+                changed = self.ends.changed(), if self.driver.parked() > 0 => {
+                    if changed.is_err() || self.ends.borrow().dead {
+                        return Ended::Refused("the log is closed".into());
+                    }
+                }
+                Some(done) = self.tasks.join_next() => match done {
+                    Ok((task, result)) => events.push(Event::Done(task, result)),
+                    Err(error) => return Ended::Refused(format!("a task failed: {error}")),
+                },
+            }
+            if let Err(reason) = self.turn(&mut letters, events) {
+                return Ended::Refused(reason);
+            }
+        }
+    }
+
+    /// All that waits, in one round; a new image cuts it, because events before it saw the old one.
+    fn turn(&mut self, letters: &mut Vec<Letter<M>>, mut events: Vec<Event<M>>) -> Result<(), String> {
+        for letter in letters.drain(..) {
+            match letter {
+                Letter::Ask { caller, request, reply } => {
+                    self.last_ticket += 1;
+                    let ticket = Ticket(self.last_ticket);
+                    self.waiting.insert(ticket, reply);
+                    events.push(Event::Ask { ticket, caller, request });
+                }
+                Letter::Image(image, change) => {
+                    self.round(std::mem::take(&mut events))?;
+                    self.image = image;
+                    events.extend((!change.is_empty()).then_some(Event::Topics(change)));
+                }
+            }
+        }
+        self.round(events)?;
+        self.release();
+        Ok(())
+    }
+
+    fn round(&mut self, events: Vec<Event<M>>) -> Result<(), String> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let round = self.driver.round(self.clock.now(), &self.image, events);
+        self.carry_out(round)
+    }
+
+    fn carry_out(&mut self, round: Round<M>) -> Result<(), String> {
+        for batch in round.batches {
+            self.append(&batch)?;
+        }
+        for (id, task) in round.tasks {
+            let work = self.runner.run(task);
+            self.tasks.spawn(async move { (id, work.await) });
+        }
+        Ok(())
+    }
+
+    fn append(&self, batch: &Batch) -> Result<(), String> {
+        // The version counts for markers only.
+        let origin = Origin::Coordinator { transaction_version: 0 };
+        let appended = self.partition.append(&build(batch), origin, batch.timestamp);
+        let appended = appended.map_err(|error| error.to_string())?;
+        // Another writer would be a broken invariant: the machine's offsets would be wrong.
+        assert_eq!(appended.base_offset, batch.base_offset, "a shard is not its log's only writer");
+        Ok(())
+    }
+
+    fn release(&mut self) {
+        let durable = self.ends.borrow_and_update().durable;
+        while let Some((ticket, reply)) = self.driver.release(durable) {
+            if let Some(asker) = self.waiting.remove(&ticket) {
+                // An asker that is gone needs no answer.
+                let _ = asker.send(reply);
+            }
+        }
+    }
+
+    fn wake_at(&self) -> Option<Millis> {
+        self.driver.deadline().map(|deadline| deadline.max(self.wake_not_before))
+    }
+
+    /// The alarm rang. After a stand-still requests that wait in sockets come first, or all
+    /// sessions would expire although their members are alive.
+    fn wake(&mut self) -> Option<Event<M>> {
+        let now = self.clock.now();
+        let late = self.wake_at().map_or(0, |due| now - due);
+        if late > LATE {
+            self.wake_not_before = now + LATE_GRACE;
+            return None;
+        }
+        Some(Event::Wake)
+    }
+}
+
+fn build(batch: &Batch) -> Bytes {
+    let mut builder = BatchBuilder::new().timestamp(batch.timestamp);
+    if let Some((id, epoch)) = batch.producer {
+        // Without sequence: coordinators are not idempotent producers (`broker-core.md` 12.7).
+        builder = builder.producer(id, epoch, -1).transactional();
+    }
+    for (key, value) in &batch.records {
+        builder = builder.push(Some(key), value.as_deref());
+    }
+    builder.build()
+}
+
+/// Feeds every record of the log to the driver, and gives the log's end.
+async fn replay<M: Machine>(driver: &mut Driver<M>, partition: &Partition) -> Result<i64, String> {
+    let ends = partition.ends_now();
+    // What a machine before this one appended may not be durable yet.
+    partition.wait_durable(ends.end).await.map_err(|error| error.to_string())?;
+    let mut from = ends.start;
+    while from < ends.end {
+        let spec = ReadSpec {
+            from,
+            max_bytes: LOAD_BYTES,
+            at_least_one: true,
+            isolation: Isolation::ReadUncommitted,
+            settle: false,
+        };
+        let read = partition.read(spec).await.map_err(|error| error.to_string())?;
+        let bytes = load(read.slices).await?;
+        let next = replay_batches(driver, bytes, from)?;
+        if next <= from {
+            return Err(format!("the log ends at {from}, before its end {}", ends.end));
+        }
+        from = next;
+    }
+    Ok(ends.end)
+}
+
+/// Slices in files are read where a slow disk holds nobody up.
+async fn load(slices: Slices) -> Result<Bytes, String> {
+    if slices.items.iter().all(|slice| matches!(slice, Slice::Bytes(_))) {
+        return slices.load().map_err(|error| error.to_string());
+    }
+    let loaded = tokio::task::spawn_blocking(move || slices.load()).await;
+    loaded.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
+}
+
+fn replay_batches<M: Machine>(driver: &mut Driver<M>, bytes: Bytes, mut from: i64) -> Result<i64, String> {
+    for batch in Batches::new(bytes) {
+        let batch = batch.map_err(|error| error.to_string())?;
+        let header = &batch.header;
+        let next = header.next_offset();
+        // Markers end transactions; their record arrives with transactional commits.
+        if !header.attributes.is_control() {
+            let transactional = header.attributes.is_transactional();
+            let producer = transactional.then_some((header.producer_id, header.producer_epoch));
+            for record in batch.records().map_err(|error| error.to_string())? {
+                let record = record.map_err(|error| error.to_string())?;
+                if record.offset >= from {
+                    let at = At { offset: record.offset, timestamp: record.timestamp, producer };
+                    replay_record(driver, at, record.key.as_ref(), record.value.as_ref())?;
+                }
+            }
+        }
+        from = next;
+    }
+    Ok(from)
+}
+
+fn replay_record<M: Machine>(
+    driver: &mut Driver<M>,
+    at: At,
+    key: Option<&Bytes>,
+    value: Option<&Bytes>,
+) -> Result<(), String> {
+    let key = key.ok_or_else(|| format!("record {} has no key", at.offset))?;
+    let decoded = M::Record::decode(key, value);
+    match decoded.map_err(|error| format!("record {}: {error:?}", at.offset))? {
+        Some(record) => driver.replay(at, &record),
+        // A later release wrote it; Kafka skips such records too.
+        None => warn!(offset = at.offset, "record of an unknown type skipped"),
+    }
+    Ok(())
+}
+
+/// A sleep that is armed anew only when the time changes: heartbeats move deadlines all the time.
+struct Alarm {
+    at: Option<Millis>,
+    sleep: Pin<Box<Sleep>>,
+}
+
+impl Alarm {
+    fn new() -> Self {
+        Self { at: None, sleep: Box::pin(sleep(Duration::ZERO)) }
+    }
+
+    fn set(mut self: Pin<&mut Self>, at: Option<Millis>, clock: &Clock) {
+        if let Some(at) = at
+            && self.at != Some(at)
+        {
+            let wait = u64::try_from(at - clock.now()).unwrap_or(0);
+            self.sleep.as_mut().reset(Instant::now() + Duration::from_millis(wait));
+        }
+        self.at = at;
+    }
+}
+
+impl Future for Alarm {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> std::task::Poll<()> {
+        match self.at {
+            Some(_) => {
+                let rung = self.sleep.as_mut().poll(cx);
+                if rung.is_ready() {
+                    self.at = None;
+                }
+                rung
+            }
+            None => std::task::Poll::Pending,
+        }
+    }
+}

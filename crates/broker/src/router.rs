@@ -1,0 +1,82 @@
+//! From a frame to the future of its answer: header, version gate, decode, handler.
+
+use std::future::{Future, ready};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use coordinator::Caller;
+use wire::frame::{self, RequestHead};
+use wire::{ApiVersionsRequest, Chunk, Request, Response};
+
+use crate::api::{Api, api_versions};
+use crate::broker::Broker;
+use crate::call::{Call, Link};
+use crate::net::output::Piece;
+
+/// The future of an answer; the connection polls it.
+pub(crate) type Answering = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+
+/// How a request ends.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// A whole frame.
+    Answer(Vec<Piece>),
+    /// Nothing goes out, as for Produce with acks 0.
+    Unanswered,
+    /// The connection is closed, for this reason.
+    Close(String),
+}
+
+impl Outcome {
+    /// Encodes a response as a frame, with files in its holes.
+    pub(crate) fn answer<R: Response>(link: &Link, correlation_id: i32, version: i16, response: &R) -> Self {
+        match frame::encode_response(response, version, correlation_id) {
+            Ok(chunks) => match chunks.into_iter().map(|chunk| piece(link, chunk)).collect() {
+                Some(pieces) => Self::Answer(pieces),
+                None => Self::Close(format!("{} names a file part that nobody kept", R::NAME)),
+            },
+            // Our bug: a handler set a field that this version lacks, or a length beyond the format.
+            Err(error) => Self::Close(format!("{} v{version} can't be encoded: {error}", R::NAME)),
+        }
+    }
+}
+
+fn piece(link: &Link, chunk: Chunk) -> Option<Piece> {
+    match chunk {
+        Chunk::Bytes(bytes) => Some(Piece::Bytes(bytes)),
+        Chunk::Hole { id, .. } => link.fill(id),
+    }
+}
+
+/// Starts the request in `frame`. The error is why the connection must be closed: to what does not
+/// parse, and to versions that are not served, there is no answer (`broker-core.md` 1.2 rule 6).
+pub(crate) fn start(broker: &Arc<Broker>, link: &Arc<Link>, frame: Bytes) -> Result<Answering, String> {
+    let (head, mut body) = RequestHead::parse(frame).map_err(|error| format!("request header: {error}"))?;
+    let api = Api::by_key(head.key).ok_or_else(|| format!("API key {} is not served", head.key))?;
+    if !api.served.contains(&head.version) {
+        return refuse_version(link, api, &head);
+    }
+    let call = call(broker, link, &head);
+    (api.start)(call, &head, &mut body).map_err(|error| format!("{} v{}: {error}", api.name, head.version))
+}
+
+/// ApiVersions alone tells which versions there are, since the client does not know them yet.
+fn refuse_version(link: &Link, api: &Api, head: &RequestHead) -> Result<Answering, String> {
+    if api.key != <ApiVersionsRequest as Request>::KEY {
+        return Err(format!("{} v{} is not served", api.name, head.version));
+    }
+    let answer = Outcome::answer(link, head.correlation_id, 0, &api_versions::unsupported());
+    Ok(Box::pin(ready(answer)))
+}
+
+fn call(broker: &Arc<Broker>, link: &Arc<Link>, head: &RequestHead) -> Call {
+    let caller = Caller {
+        principal: link.principal.clone(),
+        client_id: head.client_id.clone().unwrap_or_default(),
+        client_host: link.host.clone(),
+        api_version: head.version,
+        listener: link.listener.name.0.clone(),
+    };
+    Call { broker: broker.clone(), caller, link: link.clone(), version: head.version }
+}
