@@ -287,6 +287,19 @@ fn copartitioned_repartition_topics() {
     );
 }
 
+/// The trap of T-12: a repartition topic that exists counts as it is, not as it would be decided.
+#[test]
+fn an_existing_repartition_topic_wins_over_its_decided_count() {
+    check(
+        "in:4 r:9",
+        "0 <in >r >s\n1 <<r <<s =r,s",
+        "0: 4 tasks
+         1: 9 tasks r:9 s:9
+         create s:9 rf -1
+         status 3: Internal topics are missing: s",
+    );
+}
+
 /// The quirk of T-12: fixed topics outside the group count too, and those of the group are named.
 #[test]
 fn fixed_topics_of_the_whole_topology_are_compared() {
