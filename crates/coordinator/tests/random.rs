@@ -1,0 +1,481 @@
+//! Streams groups under random events: members that join, leave, fall silent and lose responses,
+//! topics that come, grow and go, crashes that take what is not durable. `SEED=n` runs one again.
+//!
+//! What must hold (streams-groups.md 18.20): after each step nobody holds a task twice, epochs are in
+//! order and no member was told what a crash took back (363 to 366, 369); at the end the log makes the
+//! live state (368), and when the trouble stops the group comes to rest with each task once (367).
+
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test, though not inside its function")]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use catalog::entry::{PartitionEntry, Resource, TopicEntry};
+use catalog::{Entry, Image};
+use coordinator::group::{GroupReply, GroupRequest, GroupShard};
+use coordinator::{At, Caller, Driver, Entropy, Event, Machine, Millis, Ticket, TopicsChange};
+use wire::consumer_offsets::Record;
+use wire::offset_commit::request::{OffsetCommitRequestPartition, OffsetCommitRequestTopic};
+use wire::streams_group_heartbeat::request::{Subtopology, TaskIds, TopicInfo, Topology};
+use wire::{
+    ErrorCode, LogRecord, OffsetCommitRequest, Str, StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse, Uuid,
+};
+
+const RUNS: u64 = 40;
+const STEPS: usize = 200;
+const GROUP: &str = "g";
+const TOPICS: [&str; 2] = ["in", "in2"];
+/// Of the subtopology that reads the second topic.
+const CHANGELOG: &str = "log";
+
+#[test]
+fn groups_survive_and_come_to_rest() {
+    let first = testkit::seed::seed();
+    for seed in first..first.saturating_add(RUNS) {
+        let run = std::panic::catch_unwind(|| run(seed));
+        assert!(run.is_ok(), "run again with SEED={seed}");
+    }
+}
+
+fn run(seed: u64) {
+    let mut world = World::new(seed);
+    for _ in 0..STEPS {
+        world.something();
+        world.check();
+    }
+    world.come_to_rest();
+    world.replay_equals_live();
+}
+
+type Tasks = BTreeSet<(Str, i32)>;
+
+/// A stream thread that follows the protocol.
+#[derive(Default)]
+struct Client {
+    process: Str,
+    epoch: i32,
+    /// Active, standby, warm-up.
+    owned: [Tasks; 3],
+    /// The owned tasks changed since they were last told.
+    changed: bool,
+}
+
+impl Client {
+    fn forget(&mut self) {
+        self.epoch = 0;
+        self.owned = Default::default();
+    }
+}
+
+struct World {
+    chance: Entropy,
+    driver: Driver<GroupShard>,
+    image: Image,
+    ids: u8,
+    now: Millis,
+    log: Vec<(At, Record)>,
+    /// Offset below which the log is durable.
+    durable: i64,
+    clients: BTreeMap<Str, Client>,
+    members_made: u32,
+    tickets: u64,
+    /// Who asked, and whether the response will get lost.
+    asked: BTreeMap<Ticket, (Str, bool)>,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let mut world = Self {
+            chance: Entropy::seeded(seed),
+            driver: Driver::new(Entropy::seeded(seed), 1_000_000),
+            image: Image::default(),
+            ids: 0,
+            now: 1_700_000_000_000,
+            log: Vec::new(),
+            durable: 0,
+            clients: BTreeMap::new(),
+            members_made: 0,
+            tickets: 0,
+            asked: BTreeMap::new(),
+        };
+        world.load();
+        let standbys = world.pick(3);
+        world.apply(Entry::Config {
+            resource: Resource::Group(GROUP.to_owned()),
+            key: "streams.num.standby.replicas".to_owned(),
+            value: Some(standbys.to_string()),
+        });
+        world.create_topic(TOPICS[0]);
+        world
+    }
+
+    fn pick(&mut self, below: u64) -> u64 {
+        self.chance.next_u64() % below
+    }
+
+    fn load(&mut self) {
+        self.driver = Driver::new(Entropy::seeded(1), 1_000_000);
+        for (at, record) in &self.log {
+            self.driver.replay(*at, record);
+        }
+        let end = i64::try_from(self.log.len()).unwrap();
+        assert_eq!(self.driver.loaded(end, self.now, &self.image).batches, []);
+    }
+
+    /// One event, drawn by chance.
+    fn something(&mut self) {
+        match self.pick(100) {
+            0..6 if self.clients.len() < 5 => self.join(),
+            0..60 => self.heartbeat(),
+            60..63 => self.leave(),
+            63..66 => self.die(),
+            66..72 => self.commit(),
+            72..86 => self.pass_time(),
+            86..90 => self.change_topics(),
+            90..97 => self.become_durable(),
+            97..99 => self.crash(),
+            _ => {
+                self.become_durable();
+                self.load();
+            }
+        }
+    }
+
+    fn event(&mut self, event: Event<GroupShard>) {
+        let round = self.driver.round(self.now, &self.image, vec![event]);
+        for batch in round.batches {
+            for (offset, (key, value)) in (batch.base_offset..).zip(batch.records) {
+                let at = At { offset, timestamp: batch.timestamp, producer: None };
+                let record = Record::decode(&key, value.as_ref()).unwrap().unwrap();
+                self.log.push((at, record));
+            }
+        }
+        assert_eq!(self.driver.written(), i64::try_from(self.log.len()).unwrap());
+        if self.pick(3) > 0 {
+            self.durable = self.driver.written();
+        }
+        self.release();
+    }
+
+    fn ask(&mut self, member: &Str, request: GroupRequest) {
+        self.tickets += 1;
+        let ticket = Ticket(self.tickets);
+        let lost = self.pick(10) == 0;
+        self.asked.insert(ticket, (member.clone(), lost));
+        let caller = Caller { api_version: 9, ..Caller::default() };
+        self.event(Event::Ask { ticket, caller, request });
+    }
+
+    fn become_durable(&mut self) {
+        self.durable = self.driver.written();
+        self.release();
+    }
+
+    /// Replies arrive that wait for nothing more.
+    fn release(&mut self) {
+        while let Some((ticket, reply)) = self.driver.release(self.durable) {
+            let (member, lost) = self.asked.remove(&ticket).unwrap();
+            if let GroupReply::StreamsGroupHeartbeat(it) = reply
+                && !lost
+            {
+                self.hear(&member, &it.response);
+                for topic in it.topics_to_create {
+                    let partitions = usize::try_from(topic.num_partitions).unwrap();
+                    self.create_topic_of(&topic.name.to_str(), partitions);
+                }
+            }
+        }
+    }
+
+    fn hear(&mut self, member: &Str, response: &StreamsGroupHeartbeatResponse) {
+        let Some(client) = self.clients.get_mut(member) else { return };
+        let code = response.error_code;
+        if code != ErrorCode::NONE {
+            let expected = [
+                ErrorCode::UNKNOWN_MEMBER_ID,
+                ErrorCode::FENCED_MEMBER_EPOCH,
+                ErrorCode::GROUP_ID_NOT_FOUND,
+                // A task of a topic that was made anew with fewer partitions.
+                ErrorCode::INVALID_REQUEST,
+            ];
+            assert!(expected.contains(&code), "{} {:?}", code.name(), response.error_message);
+            client.forget();
+            return;
+        }
+        assert!(response.member_epoch > 0, "366: a joined member never sees epoch 0");
+        client.epoch = response.member_epoch;
+        let lists = [&response.active_tasks, &response.standby_tasks, &response.warmup_tasks];
+        let given = lists.iter().filter(|it| it.is_some()).count();
+        assert!(given == 0 || given == 3, "366: all three lists or none");
+        for (owned, list) in client.owned.iter_mut().zip(lists) {
+            let Some(list) = list else { continue };
+            let tasks = list
+                .iter()
+                .flat_map(|it| it.partitions.iter().map(|partition| (it.subtopology_id.clone(), *partition)));
+            let tasks: Tasks = tasks.collect();
+            client.changed |= *owned != tasks;
+            *owned = tasks;
+        }
+    }
+
+    fn join(&mut self) {
+        self.members_made += 1;
+        let member = Str::from(format!("m{}", self.members_made));
+        let process = Str::from(format!("p{}", self.pick(3)));
+        self.clients.insert(member.clone(), Client { process, ..Client::default() });
+        self.heartbeat_of(&member);
+    }
+
+    fn any_client(&mut self) -> Option<Str> {
+        let at = self.pick(self.clients.len().max(1) as u64);
+        self.clients.keys().nth(usize::try_from(at).unwrap()).cloned()
+    }
+
+    fn heartbeat(&mut self) {
+        if let Some(member) = self.any_client() {
+            self.heartbeat_of(&member);
+        }
+    }
+
+    fn heartbeat_of(&mut self, member: &Str) {
+        // A client waits for the response before it sends again.
+        if self.asked.values().any(|(asked, _)| asked == member) {
+            self.become_durable();
+        }
+        let full = self.pick(2) == 0;
+        let Some(client) = self.clients.get_mut(member) else { return };
+        let joins = client.epoch == 0;
+        let tell = joins || full || std::mem::take(&mut client.changed);
+        let lists = client.owned.clone().map(|it| tell.then(|| task_ids(&it)));
+        let [active_tasks, standby_tasks, warmup_tasks] = lists;
+        let request = StreamsGroupHeartbeatRequest {
+            group_id: GROUP.into(),
+            member_id: member.clone(),
+            member_epoch: client.epoch,
+            rebalance_timeout_ms: if joins { 60_000 } else { -1 },
+            topology: joins.then(topology),
+            process_id: joins.then(|| client.process.clone()),
+            active_tasks,
+            standby_tasks,
+            warmup_tasks,
+            ..Default::default()
+        };
+        self.ask(member, GroupRequest::StreamsGroupHeartbeat(Box::new(request)));
+    }
+
+    fn leave(&mut self) {
+        let Some(member) = self.any_client() else { return };
+        self.clients.remove(&member);
+        let request = StreamsGroupHeartbeatRequest {
+            group_id: GROUP.into(),
+            member_id: member.clone(),
+            member_epoch: -1,
+            ..Default::default()
+        };
+        self.ask(&member, GroupRequest::StreamsGroupHeartbeat(Box::new(request)));
+    }
+
+    fn die(&mut self) {
+        if let Some(member) = self.any_client() {
+            self.clients.remove(&member);
+        }
+    }
+
+    fn commit(&mut self) {
+        let member = self.any_client().unwrap_or_default();
+        let epoch = self.clients.get(&member).map_or(-1, |it| it.epoch);
+        let at = usize::try_from(self.pick(2)).unwrap();
+        let committed_offset = i64::try_from(self.pick(1000)).unwrap();
+        let partition_index = i32::try_from(self.pick(3)).unwrap();
+        let partition =
+            OffsetCommitRequestPartition { partition_index, committed_offset, ..Default::default() };
+        let topic = OffsetCommitRequestTopic {
+            name: TOPICS[at].into(),
+            topic_id: self.image.topic(TOPICS[at]).map_or(Uuid::ZERO, |it| it.id),
+            partitions: vec![partition],
+            ..Default::default()
+        };
+        let request = OffsetCommitRequest {
+            group_id: GROUP.into(),
+            member_id: member.clone(),
+            generation_id_or_member_epoch: epoch,
+            topics: vec![topic],
+            ..Default::default()
+        };
+        self.ask(&member, GroupRequest::OffsetCommit(request));
+    }
+
+    fn pass_time(&mut self) {
+        let most = if self.pick(6) == 0 { 50_000 } else { 4_000 };
+        let to = self.now + i64::try_from(self.pick(most)).unwrap();
+        self.pass_until(to);
+    }
+
+    fn pass_until(&mut self, to: Millis) {
+        while let Some(deadline) = self.driver.deadline().filter(|it| *it <= to) {
+            self.now = self.now.max(deadline);
+            self.event(Event::Wake);
+        }
+        self.now = to;
+    }
+
+    fn create_topic(&mut self, name: &str) {
+        let partitions = usize::try_from(1 + self.pick(4)).unwrap();
+        self.create_topic_of(name, partitions);
+    }
+
+    fn create_topic_of(&mut self, name: &str, partitions: usize) {
+        if self.image.topic(name).is_some() {
+            return;
+        }
+        self.ids += 1;
+        let mut id = [0; 16];
+        id[15] = self.ids;
+        self.apply(Entry::Topic(TopicEntry {
+            name: name.to_owned(),
+            id: Uuid(id),
+            replication_factor: 1,
+            partitions: vec![PartitionEntry { id: 0, replicas: vec![0] }; partitions],
+            configs: BTreeMap::new(),
+        }));
+    }
+
+    fn apply(&mut self, entry: Entry) {
+        let (image, changes) = self.image.apply_all(&[entry]);
+        self.image = image;
+        self.event(Event::Topics(TopicsChange::from(&changes)));
+    }
+
+    fn change_topics(&mut self) {
+        let names = [TOPICS[0], TOPICS[1], CHANGELOG];
+        let name = names[usize::try_from(self.pick(3)).unwrap()];
+        let Some(topic) = self.image.topic(name).map(|it| it.id) else {
+            return self.create_topic(name);
+        };
+        if self.pick(2) == 0 {
+            self.apply(Entry::TopicDeleted { topic });
+        } else {
+            let partitions = vec![PartitionEntry { id: 0, replicas: vec![0] }];
+            self.apply(Entry::Partitions { topic, partitions });
+        }
+    }
+
+    /// What is not durable is gone, and so are the replies that waited for it.
+    fn crash(&mut self) {
+        self.log.truncate(usize::try_from(self.durable).unwrap());
+        self.asked.clear();
+        self.load();
+    }
+
+    /// 363 to 365 on the hard state, and that clients hold nothing that it does not know of.
+    fn check(&self) {
+        let Some(group) = self.driver.machine().hard().streams(&GROUP.into()) else { return };
+        assert!(group.assignment_epoch <= group.epoch, "365");
+        let mut owners: BTreeMap<_, &Str> = BTreeMap::new();
+        let mut held: BTreeMap<_, (&Str, &str)> = BTreeMap::new();
+        for (id, member) in group.members() {
+            let current = &member.current;
+            assert!(current.epoch <= group.assignment_epoch.max(1), "365: {id} is ahead of the assignment");
+            for task in current.assigned.active.keys() {
+                let other = owners.insert(task, id);
+                assert!(other.is_none(), "363: {task:?} of {id} is also of {other:?}");
+            }
+            let (has, had) = (&current.assigned, &current.pending);
+            let roles = [
+                ("active", has.active.keys().collect::<Vec<_>>()),
+                ("pending active", had.active.keys().collect()),
+                ("standby", has.standby.iter().chain(&had.standby).collect()),
+                ("warm-up", has.warmup.iter().chain(&had.warmup).collect()),
+            ];
+            for (role, task) in
+                roles.iter().flat_map(|(role, tasks)| tasks.iter().map(move |it| (*role, *it)))
+            {
+                let other = held.insert((&member.metadata.process_id, task), (id, role));
+                let demoted = other == Some((id, "pending active")) && role == "standby";
+                assert!(other.is_none() || demoted, "364: {task:?} is {role} of {id} and {other:?}");
+            }
+            let Some(client) = self.clients.get(id).filter(|it| it.epoch > 0) else { continue };
+            assert!(client.epoch <= current.epoch, "369: {id} was told an epoch that is not there");
+        }
+        let mut processes: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        for ((process, task), (_, role)) in &held {
+            if role.ends_with("active") {
+                processes.entry(task).or_default().insert(process);
+            }
+        }
+        assert!(processes.values().all(|it| it.len() == 1), "363: {processes:?}");
+    }
+
+    /// 367: everybody heartbeats, nothing else happens.
+    fn come_to_rest(&mut self) {
+        for topic in TOPICS {
+            if self.image.topic(topic).is_none() {
+                self.create_topic(topic);
+            }
+        }
+        // It may have been made for another number of partitions; the group has it made anew.
+        if let Some(topic) = self.image.topic(CHANGELOG).map(|it| it.id) {
+            self.apply(Entry::TopicDeleted { topic });
+        }
+        self.join();
+        for _ in 0..30 {
+            let members: Vec<_> = self.clients.keys().cloned().collect();
+            for member in members {
+                self.heartbeat_of(&member);
+                self.become_durable();
+                self.check();
+            }
+            self.pass_until(self.now + 5_000);
+        }
+        let group = self.driver.machine().hard().streams(&GROUP.into()).unwrap();
+        assert_eq!(group.state_name(), "Stable", "{group:#?}");
+        assert_eq!(group.members().len(), self.clients.len());
+        let mut tasks = Tasks::new();
+        for task in self.clients.values().flat_map(|it| &it.owned[0]) {
+            assert!(tasks.insert(task.clone()), "{task:?} is owned twice");
+        }
+        let partitions = TOPICS.map(|it| self.image.topic(it).unwrap().partitions.len());
+        assert_eq!(tasks.len(), partitions.iter().sum::<usize>(), "each task once: {tasks:?}");
+    }
+
+    /// 368, with what is left after compaction as well.
+    fn replay_equals_live(&self) {
+        let mut shard = GroupShard::default();
+        self.log.iter().for_each(|(at, record)| shard.replay(*at, record));
+        assert_eq!(shard.hard(), self.driver.machine().hard());
+        let key = |record: &Record| record.encode().unwrap().0;
+        let last: BTreeMap<_, _> = self.log.iter().map(|(at, record)| (key(record), at.offset)).collect();
+        let mut shard = GroupShard::default();
+        for (at, record) in self.log.iter().filter(|(at, record)| last[&key(record)] == at.offset) {
+            shard.replay(*at, record);
+        }
+        assert_eq!(shard.hard(), self.driver.machine().hard());
+    }
+}
+
+fn topology() -> Topology {
+    let subtopology = |id: &str, source: &str, stores: &[&str]| Subtopology {
+        subtopology_id: id.into(),
+        source_topics: vec![source.into()],
+        state_changelog_topics: stores
+            .iter()
+            .map(|it| TopicInfo { name: (*it).into(), ..Default::default() })
+            .collect(),
+        ..Default::default()
+    };
+    Topology {
+        epoch: 0,
+        subtopologies: vec![subtopology("0", "in", &[]), subtopology("1", "in2", &[CHANGELOG])],
+        ..Default::default()
+    }
+}
+
+fn task_ids(tasks: &Tasks) -> Vec<TaskIds> {
+    let mut ids: BTreeMap<&Str, Vec<i32>> = BTreeMap::new();
+    for (subtopology, partition) in tasks {
+        ids.entry(subtopology).or_default().push(*partition);
+    }
+    let ids = ids.into_iter();
+    ids.map(|(id, partitions)| TaskIds { subtopology_id: id.clone(), partitions, ..Default::default() })
+        .collect()
+}
