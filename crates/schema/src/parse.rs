@@ -310,18 +310,17 @@ fn number<T: std::str::FromStr>(text: &str, line: usize) -> Result<T> {
 pub fn errors(text: &str) -> Result<Vec<ErrorLine>> {
     let mut out = Vec::new();
     for line in lines(text)? {
-        let mut words = line.words;
-        // Two words and a description are split like three words without one.
-        let doc = match words.last() {
-            Some(last) if last.starts_with('"') => unquote(&words.pop().unwrap_or_default()),
-            Some(_) | None => line.doc,
-        };
-        let (code, name, retriable) = match words.as_slice() {
+        let (code, name, retriable) = match line.words.as_slice() {
             [code, name] => (code, name, false),
             [code, name, word] if word == "retriable" => (code, name, true),
             _ => return fail(line.number, "an error code is written CODE NAME [retriable]"),
         };
-        out.push(ErrorLine { code: number(code, line.number)?, name: name.clone(), retriable, doc });
+        out.push(ErrorLine {
+            code: number(code, line.number)?,
+            name: name.clone(),
+            retriable,
+            doc: line.doc,
+        });
     }
     Ok(out)
 }

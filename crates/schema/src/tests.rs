@@ -1,6 +1,25 @@
 //! One sample schema and what comes out of it; and that broken schemas are refused.
 
-use crate::{check, parse};
+use std::path::Path;
+use std::{env, fs};
+
+use crate::{check, emit_rust, parse};
+
+/// `sample/sample.wire` becomes `sample/sample.expected`. After a change of the emitter, look at what
+/// `REWRITE=1 cargo test -p schema` changes there.
+#[test]
+fn sample() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sample");
+    let message =
+        parse::messages(&fs::read_to_string(folder.join("sample.wire")).unwrap()).unwrap().remove(0);
+    check::message(&message).unwrap();
+    let mut found = String::new();
+    emit_rust::emit_module(&mut found, "sample", &message, None);
+    if env::var_os("REWRITE").is_some() {
+        fs::write(folder.join("sample.expected"), &found).unwrap();
+    }
+    assert_eq!(found, fs::read_to_string(folder.join("sample.expected")).unwrap());
+}
 
 fn problem(text: &str) -> String {
     let checked = parse::messages(text).and_then(|it| it.iter().try_for_each(check::message));

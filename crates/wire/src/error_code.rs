@@ -75,5 +75,6 @@ mod tests {
         assert_eq!(ErrorCode::from(42).name(), "INVALID_REQUEST");
         assert_eq!(ErrorCode(-1), ErrorCode::UNKNOWN_SERVER_ERROR);
         assert_eq!(ERROR_CODES.len(), 138);
+        assert!(ERROR_CODES.iter().all(|it| ErrorCode(it.0).meaning().ends_with('.')));
     }
 }

@@ -230,7 +230,7 @@ fn check_record<R: LogRecord + PartialEq + std::fmt::Debug>(row: &Row, place: &s
     let (key_again, value_again) = record.encode().unwrap_or_else(|e| panic!("{place}: {e}"));
     assert_eq!(hex(&key_again), hex(&key), "{place}");
     let version = value_again.as_ref().map(|it| i16::from_be_bytes([it[0], it[1]]));
-    if version.map_or("-".to_owned(), |it| it.to_string()) == row.get("value_version") {
+    if version.map_or_else(|| "-".to_owned(), |it| it.to_string()) == row.get("value_version") {
         assert_eq!(value_again, value, "{place}");
     } else {
         assert_eq!(R::decode(&key, value_again.as_ref()).unwrap().unwrap(), record, "{place}");
