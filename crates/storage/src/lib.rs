@@ -9,8 +9,8 @@ pub mod journal;
 
 pub mod memory;
 
-pub mod partition;
 pub mod local;
+pub mod partition;
 
 mod lanes;
 

@@ -30,8 +30,8 @@ pub(super) struct State {
     pub(super) epochs: Epochs,
     /// Offset of the last snapshot.
     saved: Offset,
-    /// No more appends: the lane is dead, or the partition was closed.
-    closed: bool,
+    /// Why there are no more appends: the lane is dead, or the partition was closed.
+    closed: Option<AppendError>,
 }
 
 impl State {
@@ -65,7 +65,7 @@ impl State {
             transactions: Transactions::default(),
             epochs: Epochs::default(),
             saved: 0,
-            closed: false,
+            closed: None,
         }
     }
 
@@ -148,7 +148,7 @@ impl State {
     }
 
     fn check_open(&self) -> Result<(), AppendError> {
-        if self.closed { Err(AppendError::NotLeader) } else { Ok(()) }
+        self.closed.clone().map_or(Ok(()), Err)
     }
 
     /// Neither field is under the checksum.
@@ -160,8 +160,10 @@ impl State {
     /// Hands the batches to the log. After any refusal but `Full` the log is dead, and so are we.
     fn write(&mut self, log: &dyn Log, batches: Batches) -> Result<(), AppendError> {
         log.append(batches).map_err(|refused| {
-            self.closed = !matches!(refused, Refused::Full);
-            refused.into()
+            let full = matches!(refused, Refused::Full);
+            let error = AppendError::from(refused);
+            self.closed = (!full).then(|| error.clone());
+            error
         })
     }
 
@@ -206,7 +208,7 @@ impl State {
     }
 
     pub(super) fn close(&mut self) {
-        self.closed = true;
+        self.closed.get_or_insert(AppendError::NotLeader);
     }
 }
 

@@ -171,7 +171,6 @@ async fn markers_are_fenced_by_epochs() {
     assert!(stale(&partition.append(&transactional(P, 1, 1, 1), CLIENT, NOW)), "late batch of the old epoch");
 }
 
-/// A device that fails ends the partition; a full one does not.
 #[tokio::test]
 async fn a_closed_partition_refuses() {
     let partition = Bench::new().await.partition().await;

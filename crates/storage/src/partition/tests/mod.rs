@@ -1,5 +1,6 @@
 //! Partitions over the engine in memory: the rules of `broker-core` by number, and random runs against a model.
 
+mod failing;
 mod idempotence;
 mod lookup;
 mod model;

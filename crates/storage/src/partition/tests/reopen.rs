@@ -73,6 +73,22 @@ async fn from_a_snapshot_after_a_trim() {
     again.append(&abort(B, 3), COORDINATOR, NOW).unwrap();
 }
 
+/// Without a snapshot only what is left of the log counts.
+#[tokio::test]
+async fn from_a_trimmed_log() {
+    let bench = Bench::new().await;
+    let live = bench.partition().await;
+    fill(&live);
+    live.delete_records(13).await.unwrap();
+    let again = bench.partition().await;
+    let nine = again.producers().get(9).unwrap().clone();
+    assert_eq!(nine.batches.iter().map(|it| it.last_offset).collect::<Vec<_>>(), [13]);
+    assert_eq!(again.ends_now(), live.ends_now());
+    assert_eq!(again.epochs().entries(), [(0, 13)]);
+    let next = again.append(&sequenced(9, 0, 14, 1), CLIENT, NOW).unwrap();
+    assert_eq!(next.base_offset, live.ends_now().end - 1);
+}
+
 /// What was not durable is forgotten, also if a snapshot holds it.
 #[tokio::test]
 async fn without_what_was_lost() {

@@ -29,6 +29,7 @@ async fn default_refusal(records: &Bytes) -> AppendError {
     refusal(Settings::default(), records).await
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "any other error fails the test")]
 fn kind(error: &AppendError) -> &'static str {
     match error {
         AppendError::InvalidRecord { .. } => "invalid record",
@@ -40,6 +41,7 @@ fn kind(error: &AppendError) -> &'static str {
     }
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "any other error fails the test")]
 fn blamed(error: &AppendError) -> Vec<i32> {
     match error {
         AppendError::InvalidRecord { records, .. } | AppendError::InvalidTimestamp { records, .. } => {
