@@ -181,8 +181,8 @@ impl<M: Machine> Cutter<M> {
 }
 
 fn encode<R: LogRecord>(record: &R) -> (Bytes, Option<Bytes>) {
-    // A machine checks what comes from outside (lengths above all) before it makes a record of it.
-    // What fails here is our bug, and the state already contains it: the shard must be loaded anew.
+    // Strings of requests fit: the codec refuses longer ones on both sides. What fails here is our bug,
+    // and the state already contains it: the shard must be loaded anew.
     record.encode().unwrap_or_else(|error| panic!("a record that cannot be written: {error:?}"))
 }
 

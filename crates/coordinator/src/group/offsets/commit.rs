@@ -4,12 +4,11 @@
 //! 9 members of the new protocols and the codes GROUP_ID_NOT_FOUND and STALE_MEMBER_EPOCH
 //! (KIP-848), 10 topic ids. Here each topic has its name and its id.
 //!
-//! Checks in order; the first four fail every partition of the request:
-//! 1. group id fits in a record      else INVALID_GROUP_ID
-//! 2. group exists, or epoch < 0     else GROUP_ID_NOT_FOUND (v9+), ILLEGAL_GENERATION (before)
-//! 3. simple group: no identity      else UNKNOWN_MEMBER_ID
-//! 4. streams group: O-1             else UNKNOWN_MEMBER_ID, UNSUPPORTED_VERSION, STALE_MEMBER_EPOCH
-//! 5. per partition: metadata length else OFFSET_METADATA_TOO_LARGE
+//! Checks in order; the first three fail every partition of the request:
+//! 1. group exists, or epoch < 0     else GROUP_ID_NOT_FOUND (v9+), ILLEGAL_GENERATION (before)
+//! 2. simple group: epoch < 0        else UNKNOWN_MEMBER_ID
+//! 3. streams group: O-1             else UNKNOWN_MEMBER_ID, UNSUPPORTED_VERSION, STALE_MEMBER_EPOCH
+//! 4. per partition: metadata length else OFFSET_METADATA_TOO_LARGE
 //!
 //! An accepted commit does not touch a session timer of a streams member (O-4).
 
@@ -25,8 +24,6 @@ use wire::{ErrorCode, OffsetCommitRequest, OffsetCommitResponse, Str};
 
 /// First version whose clients know the codes of KIP-848.
 const MEMBER_EPOCH_VERSION: i16 = 9;
-/// The record's key holds its strings with a length of two bytes.
-const KEY_STRING_BYTES_MAX: usize = i16::MAX as usize;
 
 /// The whole response; the handler adds the partitions that it refused itself.
 pub(in crate::group) fn answer(
@@ -39,11 +36,8 @@ pub(in crate::group) fn answer(
     OffsetCommitResponse { topics: topics.collect(), ..Default::default() }
 }
 
-/// Checks 1 to 4.
+/// Checks 1 to 3.
 fn check(step: &Step<'_>, caller: &Caller, request: &OffsetCommitRequest) -> Result<(), Fail> {
-    if request.group_id.len() > KEY_STRING_BYTES_MAX {
-        return Err(ErrorCode::INVALID_GROUP_ID.into());
-    }
     match step.hard.group(&request.group_id) {
         // 9.2 rule 1: a simple group comes into being, whatever member and instance id say.
         None if request.generation_id_or_member_epoch < 0 => Ok(()),
@@ -103,7 +97,7 @@ fn commit_topic(
     }
 }
 
-/// Check 5, then the record. The value of the offset is not looked at, as in Kafka.
+/// Check 4, then the record. The value of the offset is not looked at, as in Kafka.
 fn commit_partition(
     step: &mut Step<'_>,
     request: &OffsetCommitRequest,
