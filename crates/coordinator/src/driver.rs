@@ -10,8 +10,8 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 
 use crate::machine::{At, Cx, Entropy, Event, Machine, Millis, Output, TaskId, Ticket};
-use crate::wire::LogRecord;
 use catalog::Image;
+use wire::LogRecord;
 
 /// Bytes of a batch before its records.
 const BATCH_HEADER_BYTES: usize = 61;

@@ -12,14 +12,13 @@
 //! * A reply leaves only when all records handed out before it are durable.
 //! * The same machine, clock, entropy, image and events give the same output, byte for byte.
 
-pub use ::catalog;
-pub use ::wire;
-
 pub mod assign;
 pub mod driver;
 pub mod group;
 pub mod machine;
 pub mod timers;
 
+pub use ::catalog;
+pub use ::wire;
 pub use driver::{Batch, Driver, Round};
 pub use machine::{At, Caller, Cx, Entropy, Event, Machine, Millis, Output, TaskId, Ticket, TopicsChange};

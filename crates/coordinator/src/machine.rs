@@ -7,8 +7,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::wire::{LogRecord, Str, Uuid};
 use catalog::{Changes, Image};
+use wire::{LogRecord, Str, Uuid};
 
 /// Milliseconds since 1970, or a length of time in milliseconds.
 pub type Millis = i64;

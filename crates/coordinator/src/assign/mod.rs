@@ -12,7 +12,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use crate::wire::Str;
+use wire::Str;
 
 use table::{Id, Lists, Table};
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::{Assignor, GroupAssignment, GroupSpec, Member, Task, TaskSpace};
-use crate::wire::Str;
+use wire::Str;
 
 /// A group in the notation of the tests.
 #[derive(Debug, Clone, Default)]

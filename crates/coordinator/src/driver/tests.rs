@@ -1,5 +1,5 @@
 use super::*;
-use crate::wire::{DecodeError, EncodeError};
+use wire::{DecodeError, EncodeError};
 
 /// Counts: each request writes that many records and is answered with the count after it.
 #[derive(Debug, Default, PartialEq)]

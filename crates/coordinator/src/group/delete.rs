@@ -14,9 +14,9 @@ use crate::group::offsets;
 use crate::group::state::Group;
 use crate::group::step::Step;
 use crate::group::streams;
-use crate::wire::consumer_offsets::{GroupMetadataKey, Record};
-use crate::wire::delete_groups::response::DeletableGroupResult;
-use crate::wire::{ErrorCode, Str};
+use wire::consumer_offsets::{GroupMetadataKey, Record};
+use wire::delete_groups::response::DeletableGroupResult;
+use wire::{ErrorCode, Str};
 
 /// Deletes each group that may be deleted.
 pub(super) fn delete(step: &mut Step<'_>, ids: Vec<Str>) -> Vec<DeletableGroupResult> {

@@ -1,6 +1,6 @@
 //! Why a request was refused.
 
-use crate::wire::ErrorCode;
+use wire::ErrorCode;
 
 /// Error code and message of a refused request. What refuses leaves no record and no soft state.
 #[derive(Debug, Clone, PartialEq)]

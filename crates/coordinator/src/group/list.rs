@@ -11,10 +11,8 @@ use crate::group::fail::Fail;
 use crate::group::state::{Group, Hard};
 use crate::group::step::Step;
 use crate::group::streams;
-use crate::wire::list_groups::response::ListedGroup;
-use crate::wire::{
-    ErrorCode, ListGroupsRequest, ListGroupsResponse, Str, describe_groups, streams_group_describe,
-};
+use wire::list_groups::response::ListedGroup;
+use wire::{ErrorCode, ListGroupsRequest, ListGroupsResponse, Str, describe_groups, streams_group_describe};
 
 /// First version of DescribeGroups that tells why a group is Dead.
 const NOT_FOUND_VERSION: i16 = 6;

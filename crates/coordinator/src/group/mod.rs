@@ -18,7 +18,7 @@ pub mod step;
 pub mod streams;
 
 use crate::machine::{At, Caller, Cx, Event, Machine, Millis, Output};
-use crate::wire::consumer_offsets::Record;
+use wire::consumer_offsets::Record;
 
 pub use fail::Fail;
 pub use request::{GroupReply, GroupRequest, GroupTask, GroupTaskResult, StreamsHeartbeatReply};

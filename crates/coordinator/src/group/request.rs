@@ -5,11 +5,11 @@
 //! lacks.
 
 use crate::group::fail::Fail;
-use crate::wire::create_topics::request::CreatableTopic;
-use crate::wire::delete_groups::response::DeletableGroupResult;
-use crate::wire::offset_fetch::request::OffsetFetchRequestGroup;
-use crate::wire::offset_fetch::response::OffsetFetchResponseGroup;
-use crate::wire::{
+use wire::create_topics::request::CreatableTopic;
+use wire::delete_groups::response::DeletableGroupResult;
+use wire::offset_fetch::request::OffsetFetchRequestGroup;
+use wire::offset_fetch::response::OffsetFetchResponseGroup;
+use wire::{
     ListGroupsRequest, ListGroupsResponse, OffsetCommitRequest, OffsetCommitResponse, OffsetDeleteRequest,
     OffsetDeleteResponse, Str, StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse, describe_groups,
     streams_group_describe,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::group::streams::StreamsSoft;
 use crate::group::streams::hash::TopicHashes;
 use crate::timers::Timers;
-use crate::wire::Str;
+use wire::Str;
 
 /// Deadlines, and what each group type remembers without records.
 #[derive(Debug, Default)]

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use crate::group::offsets::Offsets;
 use crate::group::streams::StreamsGroup;
 use crate::machine::At;
-use crate::wire::Str;
-use crate::wire::consumer_offsets::Record;
+use wire::Str;
+use wire::consumer_offsets::Record;
 
 /// Groups and committed offsets of one shard.
 #[derive(Debug, Clone, PartialEq, Default)]

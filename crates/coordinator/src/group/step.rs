@@ -16,8 +16,8 @@ use crate::group::request::{GroupReply, GroupTask};
 use crate::group::soft::Soft;
 use crate::group::state::Hard;
 use crate::machine::{At, Cx, Entropy, Millis, Output, TaskId, Ticket};
-use crate::wire::consumer_offsets::Record;
 use catalog::Image;
+use wire::consumer_offsets::Record;
 
 /// One step of a group shard. Its fields are public and separate, so that a borrow of `hard` does
 /// not stand in the way of `soft`.

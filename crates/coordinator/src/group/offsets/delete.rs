@@ -10,9 +10,9 @@
 
 use crate::group::state::Group;
 use crate::group::step::Step;
-use crate::wire::offset_delete::request::OffsetDeleteRequestTopic;
-use crate::wire::offset_delete::response::{OffsetDeleteResponsePartition, OffsetDeleteResponseTopic};
-use crate::wire::{ErrorCode, OffsetDeleteRequest, OffsetDeleteResponse, Str};
+use wire::offset_delete::request::OffsetDeleteRequestTopic;
+use wire::offset_delete::response::{OffsetDeleteResponsePartition, OffsetDeleteResponseTopic};
+use wire::{ErrorCode, OffsetDeleteRequest, OffsetDeleteResponse, Str};
 
 /// The whole response; the handler adds the partitions that it refused itself.
 pub(in crate::group) fn answer(step: &mut Step<'_>, request: &OffsetDeleteRequest) -> OffsetDeleteResponse {

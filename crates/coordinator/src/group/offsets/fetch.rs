@@ -16,11 +16,11 @@ use crate::group::offsets::{Committed, GroupOffsets};
 use crate::group::request::OffsetFetch;
 use crate::group::state::Group;
 use crate::group::step::Step;
-use crate::wire::offset_fetch::request::{OffsetFetchRequestGroup, OffsetFetchRequestTopics};
-use crate::wire::offset_fetch::response::{
+use wire::offset_fetch::request::{OffsetFetchRequestGroup, OffsetFetchRequestTopics};
+use wire::offset_fetch::response::{
     OffsetFetchResponseGroup, OffsetFetchResponsePartitions, OffsetFetchResponseTopics,
 };
-use crate::wire::{ErrorCode, Str, Uuid};
+use wire::{ErrorCode, Str, Uuid};
 
 /// Answers for one group.
 pub(in crate::group) fn answer(step: &Step<'_>, request: &OffsetFetch) -> OffsetFetchResponseGroup {

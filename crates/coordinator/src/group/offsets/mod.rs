@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use crate::group::step::Step;
 use crate::machine::{At, Millis};
-use crate::wire::consumer_offsets::{OffsetCommitKey, OffsetCommitValue, Record};
-use crate::wire::{Str, Uuid};
+use wire::consumer_offsets::{OffsetCommitKey, OffsetCommitValue, Record};
+use wire::{Str, Uuid};
 
 /// Offsets of one group: topic → partition → offset.
 pub type GroupOffsets = BTreeMap<Str, BTreeMap<i32, Committed>>;

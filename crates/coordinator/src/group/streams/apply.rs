@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::wire::Str;
-use crate::wire::consumer_offsets::streams_group_current_member_assignment_value as assignment_value;
-use crate::wire::consumer_offsets::streams_group_target_assignment_member_value as target_value;
-use crate::wire::consumer_offsets::{
+use wire::Str;
+use wire::consumer_offsets::streams_group_current_member_assignment_value as assignment_value;
+use wire::consumer_offsets::streams_group_target_assignment_member_value as target_value;
+use wire::consumer_offsets::{
     StreamsGroupCurrentMemberAssignmentValue, StreamsGroupMemberMetadataValue, StreamsGroupMetadataValue,
     StreamsGroupTargetAssignmentMemberValue, StreamsGroupTargetAssignmentMetadataValue,
     StreamsGroupTopologyValue,

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::topology::{InternalTopic, Refusal, Subtopology, Topology};
 use crate::assign::TaskSpace;
-use crate::wire::Str;
-use crate::wire::create_topics::request::{CreatableTopic, CreatableTopicConfig};
+use wire::Str;
+use wire::create_topics::request::{CreatableTopic, CreatableTopicConfig};
 
 /// What the streams functions need to know of the cluster's topics.
 pub trait Topics {

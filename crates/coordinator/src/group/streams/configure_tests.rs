@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::*;
-use crate::wire::consumer_offsets::StreamsGroupTopologyValue;
-use crate::wire::streams_group_heartbeat::request;
+use wire::consumer_offsets::StreamsGroupTopologyValue;
+use wire::streams_group_heartbeat::request;
 
 /// Existing topics with their partition counts.
 struct Existing(BTreeMap<String, i32>);

@@ -9,8 +9,8 @@ use super::topology::{InternalTopic, Topology};
 use super::{StreamsGroup, StreamsMember};
 use crate::assign::Assignor;
 use crate::group::step::Step;
-use crate::wire::Str;
-use crate::wire::streams_group_describe::response as described;
+use wire::Str;
+use wire::streams_group_describe::response as described;
 
 pub fn describe(step: &Step<'_>, group_id: &Str, group: &StreamsGroup) -> described::DescribedGroup {
     let soft = step.soft.streams.get(group_id);

@@ -8,8 +8,8 @@ use super::configure::ConfiguredTopology;
 use super::soft::StreamsSoft;
 use super::tasks::TaskId;
 use super::{StreamsGroup, StreamsMember};
-use crate::wire::Str;
-use crate::wire::streams_group_heartbeat::response::{Endpoint, EndpointToPartitions, TopicPartition};
+use wire::Str;
+use wire::streams_group_heartbeat::response::{Endpoint, EndpointToPartitions, TopicPartition};
 
 pub(super) type Entry = EndpointToPartitions;
 

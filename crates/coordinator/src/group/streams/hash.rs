@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::configure::Topics;
-use crate::wire::Str;
+use wire::Str;
 
 /// First byte of what a topic hash covers; Kafka counts it up when the rest changes.
 const MAGIC: u8 = 0;

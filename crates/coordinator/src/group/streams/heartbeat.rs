@@ -42,8 +42,8 @@ use crate::group::soft::Soft;
 use crate::group::state::{Group, Hard};
 use crate::group::step::Step;
 use crate::machine::{Caller, Millis};
-use crate::wire::consumer_offsets::Record;
-use crate::wire::{ErrorCode, Str, StreamsGroupHeartbeatRequest};
+use wire::consumer_offsets::Record;
+use wire::{ErrorCode, Str, StreamsGroupHeartbeatRequest};
 
 /// See the module's list of checks. What fails has changed nothing.
 pub fn heartbeat(

@@ -4,7 +4,7 @@ use catalog::Image;
 use catalog::config::StreamsGroupSettings;
 
 use super::configure::{TopicView, Topics};
-use crate::wire::Str;
+use wire::Str;
 
 /// The settings on which a streams group depends (8.1, 8.2): a group's own value within the broker's
 /// bounds, else the broker's.

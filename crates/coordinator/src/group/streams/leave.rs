@@ -14,8 +14,8 @@ use crate::group::fail::Fail;
 use crate::group::request::StreamsHeartbeatReply;
 use crate::group::soft::TimerKey;
 use crate::group::step::Step;
-use crate::wire::consumer_offsets::Record;
-use crate::wire::{ErrorCode, Str, StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse};
+use wire::consumer_offsets::Record;
+use wire::{ErrorCode, Str, StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse};
 
 /// H-70.
 pub(super) fn leave(

@@ -34,7 +34,7 @@ use std::collections::BTreeMap;
 
 use self::tasks::{AssignedTasks, Holders, TaskId, Tasks};
 use self::topology::Topology;
-use crate::wire::Str;
+use wire::Str;
 
 pub use self::describe::describe;
 pub use self::heartbeat::heartbeat;

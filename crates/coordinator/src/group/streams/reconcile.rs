@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::wire::Str;
+use wire::Str;
 
 use super::tasks::{AssignedTasks, Holders, Role, TaskId, TaskSet, Tasks};
 use super::{Current, MemberState, StreamsMember};

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::wire::Str;
-use crate::wire::consumer_offsets::streams_group_current_member_assignment_value as assignment_value;
-use crate::wire::consumer_offsets::streams_group_member_metadata_value as member_value;
-use crate::wire::consumer_offsets::streams_group_metadata_value::LastAssignmentConfig;
-use crate::wire::consumer_offsets::streams_group_target_assignment_member_value as target_value;
-use crate::wire::consumer_offsets::{
+use wire::Str;
+use wire::consumer_offsets::streams_group_current_member_assignment_value as assignment_value;
+use wire::consumer_offsets::streams_group_member_metadata_value as member_value;
+use wire::consumer_offsets::streams_group_metadata_value::LastAssignmentConfig;
+use wire::consumer_offsets::streams_group_target_assignment_member_value as target_value;
+use wire::consumer_offsets::{
     GroupMetadataKey, Record, StreamsGroupCurrentMemberAssignmentKey,
     StreamsGroupCurrentMemberAssignmentValue, StreamsGroupMemberMetadataKey, StreamsGroupMemberMetadataValue,
     StreamsGroupMetadataKey, StreamsGroupMetadataValue, StreamsGroupTargetAssignmentMemberKey,

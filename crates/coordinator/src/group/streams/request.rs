@@ -11,8 +11,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::wire::streams_group_heartbeat::request::{TaskIds, TaskOffset};
-use crate::wire::{ErrorCode, Str, StreamsGroupHeartbeatRequest};
+use wire::streams_group_heartbeat::request::{TaskIds, TaskOffset};
+use wire::{ErrorCode, Str, StreamsGroupHeartbeatRequest};
 
 use super::tasks::{TaskId, TaskSet, Tasks};
 use super::topology;

@@ -12,8 +12,8 @@ use super::soft::StreamsSoft;
 use super::tasks::{AssignedTasks, TaskId};
 use super::{StreamsGroup, StreamsMember};
 use crate::group::request::StreamsHeartbeatReply;
-use crate::wire::streams_group_heartbeat::response::{Status, TaskIds};
-use crate::wire::{Str, StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse};
+use wire::streams_group_heartbeat::response::{Status, TaskIds};
+use wire::{Str, StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse};
 
 /// Statuses that do not come from the topics of the topology (those are in `configure.rs`).
 const STALE_TOPOLOGY: i8 = 0;

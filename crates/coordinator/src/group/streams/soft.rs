@@ -8,8 +8,8 @@ use std::sync::Arc;
 use super::configure::ConfiguredTopology;
 use super::heartbeat::{Decision, Revocation};
 use super::tasks::TaskId;
-use crate::wire::Str;
-use crate::wire::streams_group_heartbeat::response::EndpointToPartitions;
+use wire::Str;
+use wire::streams_group_heartbeat::response::EndpointToPartitions;
 
 #[derive(Default, Debug)]
 pub struct StreamsSoft {

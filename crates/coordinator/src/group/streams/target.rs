@@ -13,8 +13,8 @@ use super::tasks::{TaskId, TaskSet, Tasks};
 use super::{MemberMetadata, StreamsGroup, StreamsMember};
 use crate::assign::{Assignor, GroupSpec, Task, TaskSpace};
 use crate::machine::Millis;
-use crate::wire::Str;
-use crate::wire::consumer_offsets::Record;
+use wire::Str;
+use wire::consumer_offsets::Record;
 
 /// Where a member goes, and why it does not get there at once.
 pub(super) struct Goal<'a> {

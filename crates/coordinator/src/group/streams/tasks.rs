@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::wire::Str;
+use wire::Str;
 
 /// A partition of a subtopology, the unit that is assigned.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]

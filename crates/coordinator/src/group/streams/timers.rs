@@ -12,7 +12,7 @@ use crate::group::state::Group;
 use crate::group::step::Step;
 use crate::machine::{Millis, TopicsChange};
 use crate::timers::Timers;
-use crate::wire::Str;
+use wire::Str;
 
 /// S-5: full timeouts from now. An initial rebalance delay is not taken up again (H-62).
 pub fn loaded(step: &mut Step<'_>) {

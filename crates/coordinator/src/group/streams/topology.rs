@@ -7,10 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::group::fail::Fail;
-use crate::wire::consumer_offsets::StreamsGroupTopologyValue;
-use crate::wire::consumer_offsets::streams_group_topology_value as record;
-use crate::wire::streams_group_heartbeat::request;
-use crate::wire::{ErrorCode, Str};
+use wire::consumer_offsets::StreamsGroupTopologyValue;
+use wire::consumer_offsets::streams_group_topology_value as record;
+use wire::streams_group_heartbeat::request;
+use wire::{ErrorCode, Str};
 
 /// Why a topology is refused. Both fail the whole request and write nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use crate::group::streams::reconcile::{MustRejoin, Reconciliation};
 use crate::group::streams::tasks::{AssignedTasks, Holders, TaskId, Tasks};
 use crate::group::streams::{Current, MemberMetadata, MemberState, StreamsMember};
-use crate::wire::Str;
+use wire::Str;
 
 const ROLES: [&str; 3] = ["a", "s", "w"];
 

@@ -7,13 +7,13 @@ use crate::group::streams::topology::Topology;
 use crate::group::streams::{Current, GroupState, MemberMetadata, MemberState, StreamsGroup, records};
 use crate::group::{Group, GroupShard};
 use crate::machine::{At, Machine};
-use crate::wire::consumer_offsets::streams_group_current_member_assignment_value::TaskIds;
-use crate::wire::consumer_offsets::{
+use wire::consumer_offsets::streams_group_current_member_assignment_value::TaskIds;
+use wire::consumer_offsets::{
     GroupMetadataKey, OffsetCommitKey, OffsetCommitValue, Record, StreamsGroupCurrentMemberAssignmentKey,
     StreamsGroupCurrentMemberAssignmentValue, StreamsGroupMetadataKey, StreamsGroupMetadataValue,
 };
-use crate::wire::streams_group_heartbeat::request;
-use crate::wire::{LogRecord, Str};
+use wire::streams_group_heartbeat::request;
+use wire::{LogRecord, Str};
 
 struct Log {
     shard: GroupShard,
