@@ -19,7 +19,10 @@ pub(crate) fn partition_settings(topic: &TopicSettings, producer_id_expiration_m
         timestamp_before_max_ms: topic.message_timestamp_before_max_ms,
         timestamp_after_max_ms: topic.message_timestamp_after_max_ms,
         producer_id_expiration_ms: i64::from(producer_id_expiration_ms),
-        validate: Validate::Header,
+        validate: match topic.records_validate {
+            config::RecordsValidate::Header => Validate::Header,
+            config::RecordsValidate::Full => Validate::Full,
+        },
     }
 }
 

@@ -66,14 +66,14 @@ pub(super) const ROWS: &[Row] = &[
         .at_least(1)
         .accepted("Threads, queues and buffers are sized by themselves."),
     Row::broker("group.initial.rebalance.delay.ms", Int, Some("3000"))
-        .honoured("How long a new classic group waits for more members."),
+        .accepted("Not in effect yet. How long a new classic group waits for more members."),
     Row::broker("group.max.session.timeout.ms", Int, Some("1800000"))
-        .honoured("Longest session timeout of a classic member."),
+        .accepted("Not in effect yet. Longest session timeout of a classic member."),
     Row::broker("group.max.size", Int, Some("2147483647"))
         .at_least(1)
-        .honoured("Most members of a classic group."),
+        .accepted("Not in effect yet. Most members of a classic group."),
     Row::broker("group.min.session.timeout.ms", Int, Some("6000"))
-        .honoured("Shortest session timeout of a classic member."),
+        .accepted("Not in effect yet. Shortest session timeout of a classic member."),
     Row::broker("group.share.assignment.interval.ms", Int, Some("1000"))
         .at_least(0)
         .cluster_wide()
@@ -199,7 +199,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::broker("group.streams.max.warmup.replicas", Int, Some("20"))
         .at_least(0)
         .internal()
-        .honoured("Upper bound of the groups' warm-up tasks."),
+        .accepted("Not in effect yet. Upper bound of the groups' warm-up tasks."),
     Row::broker("group.streams.min.assignment.interval.ms", Int, Some("0"))
         .at_least(0)
         .honoured("Lower bound of the groups' assignment interval."),
@@ -219,7 +219,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::broker("group.streams.num.warmup.replicas", Int, Some("2"))
         .at_least(0)
         .internal()
-        .honoured("Warm-up tasks of a group at a time."),
+        .accepted("Not in effect yet. Warm-up tasks of a group at a time."),
     Row::broker("group.streams.rack.aware.assignment.tags", List, Some(""))
         .honoured("Client tags over which standby tasks are spread."),
     Row::broker("group.streams.session.timeout.ms", Int, Some("45000"))
@@ -241,10 +241,10 @@ pub(super) const ROWS: &[Row] = &[
         .accepted("Threads, queues and buffers are sized by themselves."),
     Row::broker("offsets.retention.check.interval.ms", Long, Some("600000"))
         .at_least(1)
-        .honoured("How often expired offsets are looked for."),
+        .accepted("Not in effect yet. How often expired offsets are looked for."),
     Row::broker("offsets.retention.minutes", Int, Some("10080"))
         .at_least(1)
-        .honoured("How long offsets of an empty group are kept."),
+        .accepted("Not in effect yet. How long offsets of an empty group are kept."),
     Row::broker("offsets.topic.compression.codec", Int, Some("0"))
         .honoured("Codec of batches in `__consumer_offsets` (0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd)."),
     Row::broker("offsets.topic.num.partitions", Int, Some("50"))

@@ -92,7 +92,7 @@ pub(super) const ROWS: &[Row] = &[
         .at_least(0)
         .synonyms(&[("group.streams.num.warmup.replicas", 1)])
         .internal()
-        .honoured("Warm-up tasks at a time; 0: none."),
+        .accepted("Not in effect yet. Warm-up tasks at a time; 0: none."),
     Row::group("streams.rack.aware.assignment.tags", List, Some(""))
         .synonyms(&[("group.streams.rack.aware.assignment.tags", 1)])
         .honoured("Client tags over which standby tasks are spread."),

@@ -30,7 +30,9 @@ pub use layers::{BrokerConfigs, Source, StaticConfigs};
 pub use parse::{items, normalize};
 pub use row::{Kind, Mark, Row, Scope, Update, Valid};
 pub(crate) use topic_settings::effective;
-pub use topic_settings::{CleanupPolicy, Compression, Durability, TimestampType, TopicSettings};
+pub use topic_settings::{
+    CleanupPolicy, Compression, Durability, RecordsValidate, TimestampType, TopicSettings,
+};
 
 /// Values of one resource by name, in the form of DescribeConfigs.
 pub type Configs = BTreeMap<String, String>;
@@ -98,7 +100,7 @@ mod tests {
     #[test]
     fn names_are_unique_and_own_ones_carry_the_prefix() {
         assert_eq!(INDEX.len(), ROWS.iter().map(|rows| rows.len()).sum::<usize>());
-        assert_eq!(rows(Scope::Topic).count(), 38 + 1);
+        assert_eq!(rows(Scope::Topic).count(), 38 + 2);
         assert_eq!(rows(Scope::Broker).filter(|row| !row.name.starts_with("thalweg.")).count(), 379 + 3);
         assert_eq!(rows(Scope::Group).count(), 27);
         assert_eq!(rows(Scope::ClientMetrics).count(), 3);

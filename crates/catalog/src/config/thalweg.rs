@@ -4,7 +4,10 @@ use super::row::Kind::{Int, Long, String};
 use super::row::{Row, Valid};
 
 /// What a batch survives before it is acknowledged.
-pub(super) const DURABILITY: Valid = Valid::OneOf(&["fsync", "page-cache"]);
+const DURABILITY: Valid = Valid::OneOf(&["fsync", "page-cache"]);
+
+/// How much of a client's batch is looked at.
+const VALIDATE: Valid = Valid::OneOf(&["header", "full"]);
 
 pub(super) const ROWS: &[Row] = &[
     Row::broker("thalweg.profile", String, Some("thalweg"))
@@ -14,6 +17,9 @@ pub(super) const ROWS: &[Row] = &[
         ),
     Row::broker("thalweg.durability", String, Some("fsync")).valid(DURABILITY).cluster_wide().honoured(
         "`fsync`: a batch is on disk before it is acknowledged. `page-cache`: Kafka's own promise.",
+    ),
+    Row::broker("thalweg.records.validate", String, Some("header")).valid(VALIDATE).cluster_wide().honoured(
+        "`full` parses every record of every batch as Kafka does, `header` only where a rule needs it. With the profile `kafka`, `full` is the default.",
     ),
     Row::broker("thalweg.storage", String, None)
         .valid(Valid::NonEmpty)
@@ -35,9 +41,16 @@ pub(super) const ROWS: &[Row] = &[
         .honoured("Files of segments that are held open."),
 ];
 
-/// The same choice for one topic.
-pub(super) const TOPIC_ROWS: &[Row] = &[Row::topic("thalweg.durability", String, Some("fsync"))
-    .valid(DURABILITY)
-    .synonyms(&[("thalweg.durability", 1)])
-    .internal()
-    .honoured("What a batch of this topic survives before it is acknowledged: `fsync` or `page-cache`.")];
+/// The same for one topic.
+pub(super) const TOPIC_ROWS: &[Row] = &[
+    Row::topic("thalweg.durability", String, Some("fsync"))
+        .valid(DURABILITY)
+        .synonyms(&[("thalweg.durability", 1)])
+        .internal()
+        .honoured("What a batch of this topic survives before it is acknowledged: `fsync` or `page-cache`."),
+    Row::topic("thalweg.records.validate", String, Some("header"))
+        .valid(VALIDATE)
+        .synonyms(&[("thalweg.records.validate", 1)])
+        .internal()
+        .honoured("How much of a batch of this topic is looked at: `header` or `full`."),
+];

@@ -38,6 +38,21 @@ impl Durability {
     }
 }
 
+/// How much of a client's batch is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordsValidate {
+    /// The header and the checksum; records only where a rule needs them.
+    Header,
+    /// Every record, as Kafka does.
+    Full,
+}
+
+impl RecordsValidate {
+    fn parse(text: &str) -> Self {
+        if text == "full" { Self::Full } else { Self::Header }
+    }
+}
+
 /// Both false: everything is kept (KIP-1161).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CleanupPolicy {
@@ -76,6 +91,8 @@ pub struct TopicSettings {
     pub file_delete_delay_ms: i64,
     /// `thalweg.durability`; `Fsync` too where `flush.messages` or `flush.ms` is finite.
     pub durability: Durability,
+    /// `thalweg.records.validate`
+    pub records_validate: RecordsValidate,
 }
 
 impl TopicSettings {
@@ -111,6 +128,7 @@ impl TopicSettings {
             min_cleanable_dirty_ratio: read.double("min.cleanable.dirty.ratio"),
             file_delete_delay_ms: read.long("file.delete.delay.ms"),
             durability: durability(&read),
+            records_validate: records_validate(&read),
         }
     }
 }
@@ -138,6 +156,17 @@ fn durability(read: &TopicReader<'_>) -> Durability {
         return Durability::Fsync;
     }
     Durability::parse(&read.text("thalweg.durability"))
+}
+
+/// Nobody chose: the profile does, since Kafka parses every record (decision 5).
+fn records_validate(read: &TopicReader<'_>) -> RecordsValidate {
+    let (name, profile) = ("thalweg.records.validate", read.broker.get("thalweg.profile"));
+    let chosen = row(Scope::Topic, name).and_then(|row| effective(row, read.broker, read.own));
+    match chosen {
+        Some((value, source)) if source != Source::Default => RecordsValidate::parse(&value),
+        Some(_) | None if profile.is_some_and(|(profile, _)| profile == "kafka") => RecordsValidate::Full,
+        Some(_) | None => RecordsValidate::Header,
+    }
 }
 
 /// The value that a topic or a group has for one of its settings: its own, else that of the first layer of the broker
@@ -248,6 +277,17 @@ mod tests {
         let it = settings(&[], &[("cleanup.policy", ""), ("internal.segment.bytes", "100")]);
         assert_eq!(it.cleanup_policy, CleanupPolicy { delete: false, compact: false });
         assert_eq!(it.segment_bytes, 100);
+    }
+
+    /// Decision 5: the profile `kafka` parses every record unless told otherwise.
+    #[test]
+    fn records_are_validated_by_profile_or_choice() {
+        let kafka = ("thalweg.profile", "kafka");
+        let (header, full) = (("thalweg.records.validate", "header"), ("thalweg.records.validate", "full"));
+        assert_eq!(settings(&[], &[]).records_validate, RecordsValidate::Header);
+        assert_eq!(settings(&[kafka], &[]).records_validate, RecordsValidate::Full);
+        assert_eq!(settings(&[kafka, header], &[]).records_validate, RecordsValidate::Header);
+        assert_eq!(settings(&[header], &[full]).records_validate, RecordsValidate::Full);
     }
 
     /// storage.md 22: a finite flush setting means fsync for the topic.
