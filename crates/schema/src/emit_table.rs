@@ -78,14 +78,16 @@ fn emit_field(out: &mut String, message: &Message, it: &Field) {
         range(it.versions),
         range(it.nullable)
     );
-    let tag = it.tag.map_or("None".to_owned(), |tag| {
-        format!("Some(Tag {{ number: {}, versions: {} }})", tag.number, range(tag.versions))
-    });
+    let tag = it.tag.map_or_else(
+        || "None".to_owned(),
+        |tag| format!("Some(Tag {{ number: {}, versions: {} }})", tag.number, range(tag.versions)),
+    );
     put!(out, "tag: {tag}, default: {}, ignorable: {},", default(it), it.ignorable);
     put!(out, "map_key: {}, entity: {:?}, flexible: {},", it.map_key, it.entity, it.flexible);
     put!(out, "min_size: {}, doc: {:?} }},", min_size(&it.ty, message), it.doc);
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "all other types have the same name there")]
 fn ty(message: &Message, ty: &Type) -> String {
     match ty {
         Type::Struct(name) => {

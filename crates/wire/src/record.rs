@@ -34,11 +34,12 @@ impl WrittenVersion for consumer_offsets::Record {
     /// classic-and-consumer-groups.md 264: an expiry needs version 1 (and so loses leader epoch and topic id),
     /// group metadata stays at 3.
     fn written_version(&self) -> Option<i16> {
-        match self {
-            Self::OffsetCommit(_, Some(value)) if value.expire_timestamp != -1 => Some(1),
-            Self::GroupMetadata(..) => Some(3),
-            _ => None,
+        if let Self::OffsetCommit(_, Some(value)) = self
+            && value.expire_timestamp != -1
+        {
+            return Some(1);
         }
+        matches!(self, Self::GroupMetadata(..)).then_some(3)
     }
 }
 

@@ -230,6 +230,7 @@ impl Writer {
         self.buffer.extend_from_slice(it);
     }
 
+    #[expect(clippy::cast_possible_truncation, reason = "seven bits fit")]
     #[inline]
     pub fn uvarint(&mut self, mut n: usize) {
         while n > 0x7f {

@@ -1,4 +1,11 @@
 //! Every message against the bytes of Kafka 4.4.0's own classes: `golden/README.md`. Nothing is skipped.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a test may panic"
+)]
 
 mod support;
 
