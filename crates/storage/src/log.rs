@@ -24,6 +24,7 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use tokio::sync::watch;
+pub use wire::Uuid;
 use wire::batch::{BatchHeader, HEADER_LEN};
 
 /// Position of a record in its partition.
@@ -38,10 +39,6 @@ pub type LaneId = u32;
 pub type SessionId = i64;
 /// What the methods of the seam return where they may have to wait.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
-
-/// A topic id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Uuid(pub [u8; 16]);
 
 /// Opens lanes.
 pub trait Engine: Send + Sync {

@@ -1,5 +1,7 @@
 //! The suite on the local engine, and what its files look like.
 
+#![allow(clippy::unwrap_used, clippy::wildcard_enum_match_arm, reason = "tests")]
+
 mod common;
 
 use std::fs;
@@ -283,7 +285,7 @@ fn failed_flush_is_final() {
     let mut ends = log.ends();
     assert_eq!(wait(ends.wait_for(|it| it.dead)).unwrap().durable, 1);
     broken.store(false, Ordering::Relaxed);
-    assert!(*lane.fenced().borrow());
+    wait(lane.fenced().wait_for(|it| *it)).unwrap();
     for log in [&log, &other] {
         assert!(matches!(log.append(Batches::new(vec![batch(0, 1, 1, 0)])), Err(Refused::Io(_))));
         assert!(log.ends().borrow().dead);

@@ -20,7 +20,7 @@ use super::writer::{self, Flusher, Ground};
 use crate::log::{BoxFuture, Ends, Lane, Log, PartitionId, Place, Recovered, Refused, Uuid};
 
 /// Topic id of the journal: the one that Kafka reserves for its metadata log.
-pub(super) const JOURNAL_ID: Uuid = Uuid([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+pub(super) const JOURNAL_ID: Uuid = Uuid::ONE;
 
 /// A data directory in use.
 pub(super) struct LocalLane {
@@ -137,8 +137,7 @@ impl LocalLane {
         match self.shared.disk.create_dir(&path) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                let what =
-                    format!("the folder is there, but not of topic {}", super::dir::encode_id(id.topic_id));
+                let what = format!("the folder is there, but not of topic {}", id.topic_id);
                 return Err(Refused::Corrupt(Place { file: path, position: 0, offset: 0, what }));
             }
             Err(error) => return Err(full_or_io(error)),

@@ -31,7 +31,7 @@ use crate::log::{
     BoxFuture, Durability, Engine, Epoch, Grant, Lane, LaneId, LogSettings, Refused, SessionId,
 };
 use cache::TailCache;
-use dir::{Claimed, Identity, encode_id, random_id};
+use dir::{Claimed, Identity, random_id};
 use disk::Disk;
 use lane::LocalLane;
 use recover::Before;
@@ -215,7 +215,7 @@ fn cluster_of(config: &LocalConfig, claimed: &[Claimed]) -> Result<String, Start
         Some(id) => Ok(id),
         None => {
             let error = |error| StartError::Io { path: PathBuf::from("/dev/urandom"), error };
-            random_id().map(encode_id).map_err(error)
+            random_id().map(|it| it.to_string()).map_err(error)
         }
     }
 }
