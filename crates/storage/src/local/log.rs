@@ -44,8 +44,9 @@ pub(super) struct State {
     tail: Tail,
     /// The flusher knows of the log.
     queued: bool,
-    /// Files with bytes that are not flushed.
-    unsynced: Vec<Arc<OpenFile>>,
+    /// Segments with bytes that are not flushed, and the files through which they were written: an error of
+    /// write-back is told to a file that was open then.
+    unsynced: Vec<(Arc<Segment>, Arc<OpenFile>)>,
     /// Files whose names are not flushed.
     unsynced_names: bool,
     /// The folder itself is new, and so is `partition.metadata`.
@@ -67,7 +68,7 @@ pub(super) struct Beginning {
 
 /// What a flush has to do for one log.
 pub(super) struct Pending {
-    pub(super) files: Vec<Arc<OpenFile>>,
+    pub(super) files: Vec<(Arc<Segment>, Arc<OpenFile>)>,
     pub(super) names: bool,
     pub(super) folder: bool,
     pub(super) end: Offset,
@@ -227,8 +228,8 @@ impl LocalLog {
             return Err(if is_full(&error) { Refused::Full } else { error.into() });
         }
         active.grow(append.headers, state.settings.index_interval_bytes);
-        if !state.unsynced.iter().any(|it| Arc::ptr_eq(it, &file)) {
-            state.unsynced.push(file);
+        if !state.unsynced.iter().any(|(_, it)| Arc::ptr_eq(it, &file)) {
+            state.unsynced.push((active, file));
         }
         Ok(())
     }

@@ -16,6 +16,7 @@ use super::dir::METADATA;
 use super::disk::Disk;
 use super::lane::LocalLane;
 use super::log::{LocalLog, Pending};
+use super::segment::Segment;
 use crate::log::{OpenFile, Refused};
 
 /// Above this many dirty files one `syncfs` is cheaper than a flush of each.
@@ -174,8 +175,7 @@ fn flush_each(ground: &Ground, pending: &[(&LocalLog, Pending)]) -> io::Result<(
     if pending.iter().any(|(_, it)| it.folder) {
         ground.disk.sync_path(&ground.path)?;
     }
-    let files: Vec<(&LocalLog, &OpenFile)> =
-        pending.iter().flat_map(|(log, it)| it.files.iter().map(|file| (*log, &**file))).collect();
+    let files: Vec<_> = pending.iter().flat_map(|(_, it)| &it.files).collect();
     sync_files(&ground.disk, &files)
 }
 
@@ -187,8 +187,8 @@ fn sync_unless_removed(ground: &Ground, path: &std::path::Path, log: &LocalLog) 
     }
 }
 
-fn sync_files(disk: &Disk, files: &[(&LocalLog, &OpenFile)]) -> io::Result<()> {
-    let sync = |(log, file): &(&LocalLog, &OpenFile)| disk.sync(&log.path, file);
+fn sync_files(disk: &Disk, files: &[&(Arc<Segment>, Arc<OpenFile>)]) -> io::Result<()> {
+    let sync = |(segment, file): &(Arc<Segment>, Arc<OpenFile>)| disk.sync(&segment.path, file);
     if let [one] = files {
         return sync(one);
     }
