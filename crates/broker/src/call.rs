@@ -15,7 +15,6 @@ use crate::broker::Broker;
 use crate::net::listener::{Endpoint, Listener};
 use crate::net::output::Piece;
 
-
 /// Name of a listener as in `listeners`, for example `PLAINTEXT`. Case matters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ListenerName(pub Str);

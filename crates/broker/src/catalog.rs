@@ -10,7 +10,7 @@ use catalog::command::{Command, CreateTopics, internal_topic};
 use catalog::{Changes, Entry, Image, Local, Refusal};
 use coordinator::TopicsChange;
 use coordinator::group::GroupShard;
-use storage::{Journal, JournalError};
+use storage::{Journal, JournalError, Version};
 use tokio::sync::{Mutex, watch};
 use tracing::{error, warn};
 use wire::ErrorCode;
@@ -41,29 +41,31 @@ pub(crate) struct Followers {
 
 struct Turn {
     /// Version of the journal's snapshot.
-    snapshot: i64,
+    snapshot: Version,
     chance: Chance,
 }
 
-/// Reads the journal from its beginning.
-pub(crate) async fn load(journal: &dyn Journal, local: Local) -> Result<Image, String> {
+/// Reads the journal from its beginning. Also gives the version of its snapshot.
+pub(crate) async fn load(journal: &dyn Journal, local: Local) -> Result<(Image, Version), String> {
     let since = journal.read(0).await.map_err(|refused| refused.to_string())?;
+    let snapshot = since.snapshot.as_ref().map_or(0, |(version, _)| *version);
     let image = match since.snapshot {
         Some((version, bytes)) => Image::from_snapshot(local, version, bytes),
         None => Ok(Image::new(local)),
     };
     let image = image.map_err(|error| error.to_string())?;
     let entries = decode(since.entries.into_iter().map(|(_, bytes)| bytes))?;
-    Ok(image.apply_all(&entries).0)
+    Ok((image.apply_all(&entries).0, snapshot))
 }
 
 impl Catalog {
     pub(crate) fn new(
         journal: Arc<dyn Journal>,
-            image: Arc<Image>,
+        image: Arc<Image>,
+        snapshot: Version,
         followers: Followers,
     ) -> Self {
-        let turn = Mutex::new(Turn { snapshot: image.version(), chance: Chance::default() });
+        let turn = Mutex::new(Turn { snapshot, chance: Chance::default() });
         Self { journal, image: watch::Sender::new(image), followers, turn }
     }
 

@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use catalog::Image;
-use coordinator::{At, Batch, Caller, Driver, Entropy, Event, Machine, Millis, Round, TaskId, Ticket, TopicsChange};
+use coordinator::{
+    At, Batch, Caller, Driver, Entropy, Event, Machine, Millis, Round, TaskId, Ticket, TopicsChange,
+};
 use storage::partition::{Isolation, Origin, Partition, ReadSpec};
 use storage::{Ends, Slice, Slices};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -37,7 +39,11 @@ const LATE_GRACE: Millis = 5_000;
 
 /// What comes into a host.
 pub(crate) enum Letter<M: Machine> {
-    Ask { caller: Caller, request: M::Request, reply: oneshot::Sender<M::Reply> },
+    Ask {
+        caller: Caller,
+        request: M::Request,
+        reply: oneshot::Sender<M::Reply>,
+    },
     /// The image of the following events. The change is empty if it is not about topics.
     Image(Arc<Image>, TopicsChange),
 }

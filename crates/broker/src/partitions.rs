@@ -135,7 +135,11 @@ impl Partitions {
             if self.open.read().contains_key(&key) {
                 continue;
             }
-            let id = PartitionId { topic_id: storage::Uuid(topic.id.0), topic: topic.name.clone(), index: info.index };
+            let id = PartitionId {
+                topic_id: storage::Uuid(topic.id.0),
+                topic: topic.name.clone(),
+                index: info.index,
+            };
             match self.open_partition(image, topic, &id).await {
                 Ok(open) => {
                     self.open.write().insert(key, open);

@@ -39,6 +39,10 @@ pub struct Limits {
     pub idle_max: Duration,
     /// `socket.listen.backlog.size`
     pub backlog: u32,
+    /// `socket.send.buffer.bytes` and `socket.receive.buffer.bytes`, if they were given: the
+    /// system finds better sizes than Kafka's defaults by itself.
+    pub send_buffer: Option<u32>,
+    pub receive_buffer: Option<u32>,
 }
 
 /// A setting that can't be used.
@@ -74,6 +78,8 @@ impl Settings {
                 connections_max: read.size("max.connections")?,
                 connections_per_ip_max: read.size("max.connections.per.ip")?,
                 idle_max: read.idle()?,
+                send_buffer: read.buffer("socket.send.buffer.bytes"),
+                receive_buffer: read.buffer("socket.receive.buffer.bytes"),
                 backlog: u32::try_from(read.number("socket.listen.backlog.size")?).unwrap_or(u32::MAX),
             },
             fixed,
@@ -97,6 +103,11 @@ impl<'a> Read<'a> {
 
     fn size(&self, name: &str) -> Result<usize, Invalid> {
         Ok(usize::try_from(self.number(name)?).unwrap_or(0))
+    }
+
+    /// None if it was not given, or if −1 leaves it to the system.
+    fn buffer(&self, name: &str) -> Option<u32> {
+        self.0.get(name)?.parse().ok().filter(|bytes| *bytes > 0)
     }
 
     /// A time below 0 means that idle connections stay.
@@ -141,7 +152,11 @@ fn listeners(read: &Read<'_>) -> Result<Vec<ListenerSettings>, Invalid> {
         return Err(invalid("advertised.listeners", name, "no listener has this name"));
     }
     if found.is_empty() {
-        return Err(invalid("listeners", read.text("listeners").unwrap_or_default(), "no listener for clients"));
+        return Err(invalid(
+            "listeners",
+            read.text("listeners").unwrap_or_default(),
+            "no listener for clients",
+        ));
     }
     Ok(found)
 }
@@ -263,7 +278,8 @@ mod tests {
         assert_eq!(refused(&[("listeners", twice)]).as_deref(), Some("listeners"));
         let nobody = [("listeners", "PLAINTEXT://127.0.0.1:1"), ("advertised.listeners", "X://h:1")];
         assert_eq!(refused(&nobody).as_deref(), Some("advertised.listeners"));
-        let wild = [("listeners", "PLAINTEXT://127.0.0.1:1"), ("advertised.listeners", "PLAINTEXT://0.0.0.0:1")];
+        let wild =
+            [("listeners", "PLAINTEXT://127.0.0.1:1"), ("advertised.listeners", "PLAINTEXT://0.0.0.0:1")];
         assert_eq!(refused(&wild).as_deref(), Some("advertised.listeners"));
     }
 

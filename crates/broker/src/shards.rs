@@ -11,7 +11,7 @@ use catalog::Image;
 use coordinator::{Caller, Entropy, Machine, TopicsChange};
 use parking_lot::RwLock;
 use tokio::sync::{Notify, mpsc, oneshot};
-use tracing::{debug, error, info};
+use tracing::{debug, error};
 use wire::{ErrorCode, Str, Uuid};
 
 use crate::catalog::topics_change;
@@ -73,14 +73,7 @@ where
         image: Arc<Image>,
     ) -> Arc<Self> {
         let state = State { image, topic: None, mailboxes: Vec::new(), stopped: false };
-        Arc::new(Self {
-            topic,
-            partitions,
-            clock,
-            runner,
-            state: RwLock::new(state),
-            served: Notify::new(),
-        })
+        Arc::new(Self { topic, partitions, clock, runner, state: RwLock::new(state), served: Notify::new() })
     }
 
     /// The internal topic whose partitions are the shards.
@@ -236,7 +229,7 @@ where
         if !self.publish(topic, partition, mailbox, &image) {
             return Ok(Ended::Closed);
         }
-        info!(topic = self.topic, partition, "shard is served");
+        debug!(topic = self.topic, partition, "shard is served");
         // As a task of its own, so that a broken invariant of the machine ends this shard alone.
         let ended = tokio::spawn(host.serve(letters)).await;
         self.close(topic, partition);

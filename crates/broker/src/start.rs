@@ -84,7 +84,7 @@ impl Running {
         let mut listeners = Vec::new();
         let (broker, image) = open(&settings, storage, authorizer).await?;
         for wanted in &settings.listeners {
-            let socket = listener::bind(wanted, settings.limits.backlog);
+            let socket = listener::bind(wanted, &settings.limits);
             let (listener, socket) =
                 socket.map_err(|error| StartError::Listen { name: wanted.name.clone(), error })?;
             let listener = Arc::new(listener);
@@ -136,7 +136,8 @@ async fn open(
         leader_epoch: storage.epoch,
         configs: settings.fixed.clone(),
     };
-    let image = catalog::load(&*storage.journal, local).await.map_err(StartError::Metadata)?;
+    let loaded = catalog::load(&*storage.journal, local).await;
+    let (image, snapshot) = loaded.map_err(StartError::Metadata)?;
     let image = Arc::new(image);
     let partitions = Arc::new(Partitions::new(storage.lanes, storage.epoch, clock.clone()));
     partitions.start(&image).await;
@@ -150,7 +151,7 @@ async fn open(
         connections: Connections::new(limits.connections_max, limits.connections_per_ip_max),
         limits,
         clock,
-        catalog: Arc::new(Catalog::new(storage.journal, image.clone(), followers)),
+        catalog: Arc::new(Catalog::new(storage.journal, image.clone(), snapshot, followers)),
         partitions,
         groups,
         producer_ids: ProducerIds::default(),

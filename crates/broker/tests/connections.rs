@@ -51,6 +51,21 @@ async fn wrong_frames_close_their_connection_and_no_other() {
 }
 
 #[tokio::test]
+async fn what_was_asked_before_a_wrong_frame_is_answered() {
+    let broker = TestBroker::start().await;
+    let mut connection = broker.connect().await;
+    let mut bytes = frame(4, 1, &api_versions()).to_vec();
+    bytes.extend_from_slice(&frame(4, 2, &api_versions()));
+    bytes.extend([255, 255, 255, 255]);
+    connection.send_raw(&bytes).await.unwrap();
+    for id in 1..=2 {
+        assert_eq!(correlation_id(&soon(connection.receive_raw()).await), id);
+    }
+    closed(&mut connection).await;
+    broker.stop().await;
+}
+
+#[tokio::test]
 async fn a_client_that_leaves_within_a_frame_disturbs_nobody() {
     let broker = TestBroker::start().await;
     for cut in [1, 4, 7, 20] {
@@ -78,8 +93,7 @@ async fn bytes_may_come_one_by_one() {
 async fn pipelined_answers_keep_the_order_of_their_requests() {
     let broker = TestBroker::start().await;
     let mut connection = broker.connect().await;
-    let coordinator =
-        FindCoordinatorRequest { coordinator_keys: vec![Str::from("g")], ..Default::default() };
+    let coordinator = FindCoordinatorRequest { coordinator_keys: vec![Str::from("g")], ..Default::default() };
     // The first question creates the internal topic; more follow than may be in flight at once.
     let mut bytes = frame(4, 0, &coordinator).to_vec();
     for id in 1..200 {

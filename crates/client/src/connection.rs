@@ -23,7 +23,10 @@ pub enum Error {
     Encode(EncodeError),
     Decode(DecodeError),
     /// The answer belongs to another request.
-    Correlation { expected: i32, found: i32 },
+    Correlation {
+        expected: i32,
+        found: i32,
+    },
     /// An answer was awaited, but no request is under way.
     NothingAsked,
     TooLarge(i32),
@@ -108,7 +111,8 @@ impl Connection {
     pub async fn receive<R: Request>(&mut self, version: i16) -> Result<R::Response, Error> {
         let expected = self.asked.pop_front().ok_or(Error::NothingAsked)?;
         let mut reader = Reader::new(self.receive_raw().await?);
-        let header_version = response_header_version(R::KEY, version).ok_or(Error::UnknownVersion(version))?;
+        let header_version =
+            response_header_version(R::KEY, version).ok_or(Error::UnknownVersion(version))?;
         let header = ResponseHeader::decode(&mut reader, header_version).map_err(Error::Decode)?;
         let found = header.correlation_id;
         if found != expected {

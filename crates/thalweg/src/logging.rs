@@ -3,8 +3,8 @@
 use std::io::{IsTerminal, stderr};
 
 use tracing::Level;
-use tracing_subscriber::filter::Targets;
 use tracing_subscriber::Layer;
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 

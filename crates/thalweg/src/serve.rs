@@ -99,9 +99,8 @@ fn storage_config(settings: &Settings, cluster_id: Option<String>) -> Result<Loc
             .and_then(|bytes| u64::try_from(bytes).ok())
             .unwrap_or(defaults.tail_cache_bytes),
         // The setting is an upper bound; what the process may open is another.
-        open_files_max: u64::try_from(broker.thalweg_open_files_max).map_or(defaults.open_files_max, |max| {
-            max.min(defaults.open_files_max)
-        }),
+        open_files_max: u64::try_from(broker.thalweg_open_files_max)
+            .map_or(defaults.open_files_max, |max| max.min(defaults.open_files_max)),
         ..defaults
     })
 }
@@ -117,7 +116,8 @@ fn directories(broker: &BrokerSettings) -> Result<Vec<PathBuf>, String> {
         return Ok(named.iter().map(PathBuf::from).collect());
     };
     let list = url.strip_prefix(LOCAL);
-    let list = list.ok_or_else(|| format!("thalweg.storage={url}: only {LOCAL}DIR[,DIR...] is served yet"))?;
+    let list =
+        list.ok_or_else(|| format!("thalweg.storage={url}: only {LOCAL}DIR[,DIR...] is served yet"))?;
     Ok(config::items(list).into_iter().map(PathBuf::from).collect())
 }
 
@@ -181,10 +181,7 @@ struct Signals {
 
 impl Signals {
     fn new() -> std::io::Result<Self> {
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-        })
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
 
     async fn next(&mut self) {

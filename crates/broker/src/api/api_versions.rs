@@ -46,7 +46,9 @@ fn check(call: &Call, request: &ApiVersionsRequest) -> Result<(), ErrorCode> {
     match (&request.cluster_id, request.node_id) {
         (None, -1) => Ok(()),
         (None, _) | (Some(_), -1) => Err(ErrorCode::INVALID_REQUEST),
-        (Some(cluster), node) if *cluster == *call.image().cluster_id() && node == call.broker.node_id => Ok(()),
+        (Some(cluster), node) if *cluster == *call.image().cluster_id() && node == call.broker.node_id => {
+            Ok(())
+        }
         (Some(_), _) => Err(ErrorCode::REBOOTSTRAP_REQUIRED),
     }
 }
@@ -106,7 +108,8 @@ mod tests {
 
     #[test]
     fn software_names_are_those_of_kip_511() {
-        let cases = [("kafka", true), ("a-b.c", true), ("4", true), ("", false), ("-a", false), ("a.", false)];
+        let cases =
+            [("kafka", true), ("a-b.c", true), ("4", true), ("", false), ("-a", false), ("a.", false)];
         for (name, fits) in cases.into_iter().chain([("a b", false), ("é", false)]) {
             assert_eq!(is_software(&Str::from(name)), fits, "{name:?}");
         }

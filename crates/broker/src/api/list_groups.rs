@@ -29,9 +29,8 @@ impl Handler for ListGroupsRequest {
             }
         }
         if !call.allow(Operation::Describe, Resource::Cluster) {
-            let may_see = |it: &ListedGroup| {
-                call.allow(Operation::Describe, Resource::Group(it.group_id.as_bytes()))
-            };
+            let may_see =
+                |it: &ListedGroup| call.allow(Operation::Describe, Resource::Group(it.group_id.as_bytes()));
             groups.retain(may_see);
         }
         ListGroupsResponse { groups, ..Default::default() }

@@ -40,8 +40,11 @@ pub(crate) struct Connection {
     in_flight_bytes: usize,
     output: Output,
     idle_max: Duration,
-    last_read: Instant,
+    /// When bytes last came or an answer was last given.
+    last_active: Instant,
     reading: bool,
+    /// Why no more is read. What was asked before is still answered, then the connection ends.
+    refused: Option<String>,
 }
 
 struct InFlight {
@@ -77,8 +80,9 @@ impl Connection {
             in_flight: VecDeque::new(),
             in_flight_bytes: 0,
             output: Output::default(),
-            last_read: Instant::now(),
+            last_active: Instant::now(),
             reading: true,
+            refused: None,
         }
     }
 
@@ -95,14 +99,14 @@ impl Connection {
     }
 
     async fn serve(&mut self, mut stop: Stop) -> Ended {
-        let mut idle = pin!(sleep_until(self.last_read + self.idle_max));
+        let mut idle = pin!(sleep_until(self.last_active + self.idle_max));
         loop {
             tokio::select! {
                 biased;
                 ended = std::future::poll_fn(|cx| self.poll(cx)) => return ended,
                 () = stop.given() => return self.finish().await,
                 () = &mut idle => {
-                    let deadline = self.last_read + self.idle_max;
+                    let deadline = self.last_active + self.idle_max;
                     if self.in_flight.is_empty() && deadline <= Instant::now() {
                         return Ended::Idle;
                     }
@@ -125,11 +129,10 @@ impl Connection {
     /// Goes round until nothing moves. Every source that did not move has been asked to wake us.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
         loop {
-            let turn = self.turn(cx);
-            match turn {
+            match self.turn(cx) {
                 Ok(true) => {}
                 Ok(false) if !self.reading && self.in_flight.is_empty() && self.output.is_empty() => {
-                    return Poll::Ready(Ended::Stopped);
+                    return Poll::Ready(self.refused.take().map_or(Ended::Stopped, Ended::Refused));
                 }
                 Ok(false) => return Poll::Pending,
                 Err(ended) => return Poll::Ready(ended),
@@ -139,8 +142,8 @@ impl Connection {
 
     /// One turn: start, answer, write, read. Reading comes last because it is what usually waits.
     fn turn(&mut self, cx: &mut Context<'_>) -> Result<bool, Ended> {
-        let started = self.start_requests()?;
-        let answered = self.poll_answers(cx)?;
+        let started = self.start_requests();
+        let answered = self.poll_answers(cx);
         let written = self.poll_write(cx)?;
         let read = self.poll_read(cx)?;
         Ok(started | answered | written | read)
@@ -153,22 +156,35 @@ impl Connection {
             && self.output.waiting() < OUTPUT_MAX
     }
 
-    fn start_requests(&mut self) -> Result<bool, Ended> {
+    fn start_requests(&mut self) -> bool {
         let mut started = false;
         while self.has_room() {
-            let frame = self.input.frame().map_err(|bad| Ended::Refused(bad.to_string()))?;
-            let Some(frame) = frame else { break };
-            let bytes = frame.len();
-            let answering = router::start(&self.broker, &self.link, frame).map_err(Ended::Refused)?;
-            self.in_flight_bytes += bytes;
-            self.in_flight.push_back(InFlight { bytes, answer: Answer::Running(answering) });
-            started = true;
+            match self.start_request() {
+                Ok(true) => started = true,
+                Ok(false) => break,
+                Err(reason) => self.refuse(reason),
+            }
         }
-        Ok(started)
+        started
+    }
+
+    fn start_request(&mut self) -> Result<bool, String> {
+        let Some(frame) = self.input.frame().map_err(|bad| bad.to_string())? else { return Ok(false) };
+        let bytes = frame.len();
+        let answering = router::start(&self.broker, &self.link, frame)?;
+        self.in_flight_bytes += bytes;
+        self.in_flight.push_back(InFlight { bytes, answer: Answer::Running(answering) });
+        Ok(true)
+    }
+
+    /// Reads no more. The first reason counts.
+    fn refuse(&mut self, reason: String) {
+        self.reading = false;
+        self.refused.get_or_insert(reason);
     }
 
     /// Polls every running request, in arrival order, and takes the answers at the front.
-    fn poll_answers(&mut self, cx: &mut Context<'_>) -> Result<bool, Ended> {
+    fn poll_answers(&mut self, cx: &mut Context<'_>) -> bool {
         for request in &mut self.in_flight {
             if let Answer::Running(answering) = &mut request.answer
                 && let Poll::Ready(outcome) = answering.as_mut().poll(cx)
@@ -190,10 +206,17 @@ impl Connection {
             match outcome {
                 Outcome::Answer(pieces) => pieces.into_iter().for_each(|piece| self.output.push(piece)),
                 Outcome::Unanswered => {}
-                Outcome::Close(reason) => return Err(Ended::Refused(reason)),
+                Outcome::Close(reason) => {
+                    // What came after it is not answered any more, as if it had not been read.
+                    self.in_flight.clear();
+                    self.refuse(reason);
+                }
             }
         }
-        Ok(answered)
+        if answered {
+            self.last_active = Instant::now();
+        }
+        answered
     }
 
     fn poll_write(&mut self, cx: &mut Context<'_>) -> Result<bool, Ended> {
@@ -224,7 +247,7 @@ impl Connection {
             Poll::Ready(Ok(0)) => Err(Ended::Gone),
             Poll::Ready(Ok(bytes)) => {
                 self.input.filled(bytes);
-                self.last_read = Instant::now();
+                self.last_active = Instant::now();
                 Ok(true)
             }
             Poll::Ready(Err(_)) => Err(Ended::Gone),

@@ -45,7 +45,8 @@ impl Input {
 
     /// The buffer with room for the next read.
     pub(crate) fn room(&mut self) -> &mut BytesMut {
-        let missing = self.missing().map_or(0, |missing| missing.min(self.buffer.len().max(ROOM_AT_ONCE_MAX)));
+        let missing =
+            self.missing().map_or(0, |missing| missing.min(self.buffer.len().max(ROOM_AT_ONCE_MAX)));
         let wanted = self.chunk.max(missing);
         if self.buffer.capacity() - self.buffer.len() < wanted.min(CHUNK_MIN).max(missing) {
             self.buffer.reserve(wanted);
@@ -121,7 +122,8 @@ mod tests {
 
     #[test]
     fn sizes_outside_the_limit_are_refused_before_their_bytes_come() {
-        for (size, fits) in [(-1, false), (0, false), (1, true), (100, true), (101, false), (i32::MAX, false)] {
+        for (size, fits) in [(-1, false), (0, false), (1, true), (100, true), (101, false), (i32::MAX, false)]
+        {
             let mut input = Input::new(100);
             feed(&mut input, &i32::to_be_bytes(size));
             assert_eq!(input.frame().is_ok(), fits, "size {size}");

@@ -14,6 +14,7 @@ use tracing::{debug, warn};
 use super::connection::Connection;
 use crate::broker::Broker;
 use crate::call::{Link, ListenerName};
+use crate::settings::Limits;
 use crate::stop::Stop;
 
 /// Pause after an accept that failed, which it does when the process is out of file handles.
@@ -45,10 +46,10 @@ pub struct Listener {
 }
 
 /// Binds a listener. Nothing is accepted yet.
-pub(crate) fn bind(settings: &ListenerSettings, backlog: u32) -> io::Result<(Listener, TcpListener)> {
+pub(crate) fn bind(settings: &ListenerSettings, limits: &Limits) -> io::Result<(Listener, TcpListener)> {
     let mut failure = io::Error::new(io::ErrorKind::AddrNotAvailable, "no address");
     for address in &settings.addresses {
-        match bind_one(*address, backlog) {
+        match bind_one(*address, limits) {
             Ok(socket) => {
                 let bound = socket.local_addr()?;
                 let advertised = settings.advertised.clone().map(|it| Endpoint {
@@ -64,11 +65,18 @@ pub(crate) fn bind(settings: &ListenerSettings, backlog: u32) -> io::Result<(Lis
     Err(failure)
 }
 
-fn bind_one(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
+fn bind_one(address: SocketAddr, limits: &Limits) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     socket.set_reuseaddr(true)?;
+    // Accepted connections inherit the sizes.
+    if let Some(bytes) = limits.send_buffer {
+        socket.set_send_buffer_size(bytes)?;
+    }
+    if let Some(bytes) = limits.receive_buffer {
+        socket.set_recv_buffer_size(bytes)?;
+    }
     socket.bind(address)?;
-    socket.listen(backlog)
+    socket.listen(limits.backlog)
 }
 
 /// Accepts until the broker stops. Each connection runs as one task.
@@ -99,13 +107,7 @@ async fn next(connections: &Connections, socket: &TcpListener) -> io::Result<(Tc
     socket.accept().await
 }
 
-fn greet(
-    broker: &Arc<Broker>,
-    listener: &Arc<Listener>,
-    stream: TcpStream,
-    peer: SocketAddr,
-    stop: &Stop,
-) {
+fn greet(broker: &Arc<Broker>, listener: &Arc<Listener>, stream: TcpStream, peer: SocketAddr, stop: &Stop) {
     let Some(seat) = broker.connections.enter(peer.ip()) else {
         debug!(host = %peer.ip(), "connection refused by max.connections.per.ip");
         return;

@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use broker::auth::{AllowAll, Authorizer, Operation, Resource};
@@ -12,6 +13,10 @@ use coordinator::Caller;
 use storage::{Engine, Grant, Journal, MemoryEngine, MemoryJournal};
 use tokio::time::timeout;
 
+mod fillable;
+
+use fillable::FillableLane;
+
 /// Longer than anything here may take on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) const CLUSTER_ID: &str = "4L6g3nShT-eMCtK--X86sw";
@@ -19,14 +24,26 @@ pub(crate) const CLUSTER_ID: &str = "4L6g3nShT-eMCtK--X86sw";
 /// What outlives a broker.
 #[derive(Clone)]
 pub(crate) struct Disk {
-    engine: Arc<MemoryEngine>,
+    pub(crate) engine: Arc<MemoryEngine>,
     journal: Arc<MemoryJournal>,
     starts: i32,
+    /// While true, appends are refused as if there were no room.
+    pub(crate) full: Arc<AtomicBool>,
 }
 
 impl Disk {
     pub(crate) fn new() -> Self {
-        Self { engine: Arc::new(MemoryEngine::new()), journal: Arc::new(MemoryJournal::new()), starts: 0 }
+        Self::over(MemoryEngine::new())
+    }
+
+    /// Records become durable when the engine is told to flush.
+    pub(crate) fn held() -> Self {
+        Self::over(MemoryEngine::held())
+    }
+
+    fn over(engine: MemoryEngine) -> Self {
+        let (engine, journal) = (Arc::new(engine), Arc::new(MemoryJournal::new()));
+        Self { engine, journal, starts: 0, full: Arc::default() }
     }
 }
 
@@ -46,12 +63,22 @@ impl TestBroker {
         Self::over(Disk::new(), settings, Arc::new(AllowAll)).await
     }
 
+    pub(crate) async fn on(disk: &Disk) -> Self {
+        Self::over(disk.clone(), &[], Arc::new(AllowAll)).await
+    }
+
+    /// Denies `operation` to everyone.
+    pub(crate) async fn denying(operation: Operation) -> Self {
+        Self::over(Disk::new(), &[], Arc::new(Deny(operation))).await
+    }
+
     pub(crate) async fn over(disk: Disk, settings: &[(&str, &str)], authorizer: Arc<dyn Authorizer>) -> Self {
         let defaults = [("listeners", "PLAINTEXT://127.0.0.1:0"), ("offsets.topic.num.partitions", "4")];
         let fixed = defaults.iter().chain(settings);
         let fixed = fixed.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let settings = Settings::new(fixed).unwrap();
         let lane = disk.engine.open(0, Grant { epoch: disk.starts, session: 1 }).await.unwrap();
+        let lane = Arc::new(FillableLane { lane, full: disk.full.clone() });
         let storage = Storage {
             lanes: vec![lane],
             journal: disk.journal.clone() as Arc<dyn Journal>,

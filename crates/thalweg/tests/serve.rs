@@ -1,0 +1,161 @@
+//! `thalweg serve` as a process: what it prints, how it ends, and with which code.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// ApiVersions version 0, correlation id 1, no client id, with its length in front.
+const API_VERSIONS: [u8; 14] = [0, 0, 0, 10, 0, 18, 0, 0, 0, 0, 0, 1, 0xff, 0xff];
+
+/// A directory that is removed at the end.
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        Self(std::env::temp_dir().join(format!("thalweg-serve-{}-{number}", std::process::id())))
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn command(directory: &Path, settings: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_thalweg"));
+    command.args(["serve", "--print", "json", "--override", "listeners=PLAINTEXT://127.0.0.1:0"]);
+    command.args(["--override", &format!("log.dirs={}", directory.display())]);
+    settings.iter().for_each(|it| {
+        command.args(["--override", it]);
+    });
+    command.env_clear().stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+struct Broker {
+    process: Child,
+    address: String,
+}
+
+impl Broker {
+    /// Starts one and waits until it says that it is ready.
+    fn start(directory: &Path, settings: &[&str]) -> Self {
+        let mut process = command(directory, settings).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.strip_prefix("{\"listeners\":[{\"name\":\"PLAINTEXT\",\"address\":\"");
+        let address = address.and_then(|it| it.trim_end().strip_suffix("\"}]}"));
+        let Some(address) = address.map(str::to_owned) else {
+            let mut log = String::new();
+            process.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+            panic!("unexpected line {line:?}, log:\n{log}");
+        };
+        Self { process, address }
+    }
+
+    fn ask(&self) {
+        let mut connection = TcpStream::connect(&self.address).unwrap();
+        connection.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        connection.write_all(&API_VERSIONS).unwrap();
+        let mut head = [0; 10];
+        connection.read_exact(&mut head).unwrap();
+        assert_eq!(head[4..], [0, 0, 0, 1, 0, 0], "correlation id and error code");
+    }
+
+    /// Sends a signal and waits for the end; gives the log too.
+    fn end(mut self, signal: Signal) -> (ExitStatus, String) {
+        kill_process(Pid::from_child(&self.process), signal).unwrap();
+        let mut log = String::new();
+        self.process.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+        (self.process.wait().unwrap(), log)
+    }
+}
+
+fn cluster_id(directory: &Path) -> String {
+    let properties = std::fs::read_to_string(directory.join("meta.properties")).unwrap();
+    properties.lines().find_map(|it| it.strip_prefix("cluster.id=")).unwrap().to_owned()
+}
+
+#[test]
+fn it_serves_until_a_signal_and_ends_clean() {
+    let directory = Directory::new();
+    for signal in [Signal::TERM, Signal::INT] {
+        let broker = Broker::start(&directory.0, &[]);
+        broker.ask();
+        let (status, log) = broker.end(signal);
+        assert_eq!(status.code(), Some(0), "{log}");
+        assert!(directory.0.join("thalweg.clean").exists(), "{log}");
+    }
+}
+
+#[test]
+fn the_cluster_keeps_its_id_whatever_ends_the_process() {
+    let directory = Directory::new();
+    Broker::start(&directory.0, &["cluster.id=4L6g3nShT-eMCtK--X86sw"]).end(Signal::KILL);
+    assert_eq!(cluster_id(&directory.0), "4L6g3nShT-eMCtK--X86sw");
+    let again = Broker::start(&directory.0, &[]);
+    again.ask();
+    again.end(Signal::TERM);
+    assert_eq!(cluster_id(&directory.0), "4L6g3nShT-eMCtK--X86sw");
+}
+
+#[test]
+fn a_second_process_on_a_directory_is_told_of_the_lock() {
+    let directory = Directory::new();
+    let first = Broker::start(&directory.0, &[]);
+    let second = command(&directory.0, &[]).output().unwrap();
+    let log = String::from_utf8_lossy(&second.stderr);
+    assert_eq!(second.status.code(), Some(1), "{log}");
+    assert!(log.contains(&directory.0.join(".lock").display().to_string()), "{log}");
+    first.ask();
+    first.end(Signal::TERM);
+}
+
+#[test]
+fn a_value_out_of_range_is_named_with_its_range() {
+    let directory = Directory::new();
+    let refused = command(&directory.0, &["num.partitions=0"]).output().unwrap();
+    let log = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{log}");
+    assert!(log.contains("num.partitions") && log.contains('0') && log.contains("at least 1"), "{log}");
+    assert!(!directory.0.exists(), "nothing may be touched before the settings are right");
+}
+
+#[test]
+fn wrong_usage_ends_with_2() {
+    let directory = Directory::new();
+    for settings in [["nonsense"], ["listeners=SSL://127.0.0.1:0"]] {
+        assert_eq!(command(&directory.0, &settings).output().unwrap().status.code(), Some(2));
+    }
+    let missing =
+        Command::new(env!("CARGO_BIN_EXE_thalweg")).args(["serve", "/not/a/file"]).output().unwrap();
+    assert_eq!(missing.status.code(), Some(2));
+}
+
+#[test]
+fn unknown_settings_are_one_warning() {
+    let directory = Directory::new();
+    let broker = Broker::start(&directory.0, &["no.such.thing=1", "nor.this=2"]);
+    let (status, log) = broker.end(Signal::TERM);
+    assert_eq!(status.code(), Some(0), "{log}");
+    let warnings: Vec<_> = log.lines().filter(|it| it.contains("WARN")).collect();
+    assert_eq!(warnings.len(), 1, "{log}");
+    assert!(warnings[0].contains("no.such.thing, nor.this"), "{log}");
+}
+
+#[test]
+fn a_port_in_use_is_a_failure_at_run_time() {
+    let directory = Directory::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listeners = format!("listeners=PLAINTEXT://{}", taken.local_addr().unwrap());
+    let failed = command(&directory.0, &[&listeners]).output().unwrap();
+    assert_eq!(failed.status.code(), Some(1), "{}", String::from_utf8_lossy(&failed.stderr));
+}
