@@ -217,7 +217,7 @@ impl<'a> Heartbeat<'a> {
         let goal = self.goal(epoch, delay_until.is_some() || self.is_delayed, &assignment, &mut records);
         let current = self.reconcile(&metadata, &member.current, &goal, owned.as_ref(), &mut records)?;
         Ok(Decision {
-            revocation: self.revocation(&current, &metadata),
+            revocation: self.revocation(&member.current, &current, &metadata),
             tasks_changed: !current.assigned.same_tasks(&member.current.assigned),
             endpoint_changed: metadata.user_endpoint != member.metadata.user_endpoint,
             had_topology: self.group.topology.is_some(),
@@ -472,15 +472,13 @@ impl<'a> Heartbeat<'a> {
     }
 
     /// What [`Heartbeat::reconcile`] means for the rebalance timer; it is touched only with a record.
-    fn revocation(&self, current: &Cow<'_, Current>, metadata: &MemberMetadata) -> Revocation {
-        match (current, current.state) {
-            (Cow::Borrowed(_), _) => Revocation::Unchanged,
-            (Cow::Owned(_), MemberState::UnrevokedTasks) => {
-                Revocation::Until(self.now + i64::from(metadata.rebalance_timeout_ms), current.epoch)
+    fn revocation(&self, before: &Current, after: &Current, metadata: &MemberMetadata) -> Revocation {
+        match after.state {
+            _ if after == before => Revocation::Unchanged,
+            MemberState::UnrevokedTasks => {
+                Revocation::Until(self.now + Millis::from(metadata.rebalance_timeout_ms), after.epoch)
             }
-            (Cow::Owned(_), MemberState::Stable | MemberState::UnreleasedTasks | MemberState::Unknown) => {
-                Revocation::Over
-            }
+            MemberState::Stable | MemberState::UnreleasedTasks | MemberState::Unknown => Revocation::Over,
         }
     }
 }

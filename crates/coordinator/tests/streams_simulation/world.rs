@@ -1,0 +1,255 @@
+//! The shard with its log, image and clock, and the clients.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use catalog::entry::{PartitionEntry, Resource, TopicEntry};
+use catalog::{Entry, Image};
+use coordinator::group::streams::GroupState;
+use coordinator::group::{GroupReply, GroupRequest, GroupShard};
+use coordinator::wire::consumer_offsets::Record;
+use coordinator::wire::{LogRecord, Str, StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse, Uuid};
+use coordinator::{At, Caller, Cx, Entropy, Event, Machine, Millis, Output, Ticket, TopicsChange};
+
+use crate::client::{Client, Task};
+use crate::invariants;
+
+const MEMBERS_MAX: usize = 6;
+
+pub(crate) struct World {
+    shard: GroupShard,
+    log: Vec<(At, Bytes, Option<Bytes>)>,
+    image: Image,
+    topics_made: u8,
+    now: Millis,
+    chance: Entropy,
+    clients: Vec<Client>,
+    clients_made: usize,
+}
+
+impl World {
+    pub(crate) fn new(seed: u64) -> Self {
+        let mut world = Self {
+            shard: GroupShard::default(),
+            log: Vec::new(),
+            image: Image::default(),
+            topics_made: 0,
+            now: 1_700_000_000_000,
+            chance: Entropy::seeded(seed),
+            clients: Vec::new(),
+            clients_made: 0,
+        };
+        world.load(false);
+        world
+    }
+
+    /// A number below `bound`.
+    fn draw(&mut self, bound: usize) -> usize {
+        usize::try_from(self.chance.next_u64() % u64::try_from(bound).unwrap()).unwrap()
+    }
+
+    pub(crate) fn random_event(&mut self) {
+        let alive = self.alive();
+        match self.draw(100) {
+            0..50 if !alive.is_empty() => {
+                let client = alive[self.draw(alive.len())];
+                self.heartbeat(client);
+            }
+            50..65 if !alive.is_empty() => {
+                let client = alive[self.draw(alive.len())];
+                self.clients[client].reconcile();
+            }
+            65..75 if self.clients.len() < MEMBERS_MAX => self.start(),
+            75..78 if !alive.is_empty() => {
+                let client = alive[self.draw(alive.len())];
+                self.clients[client].dead = true;
+            }
+            78..80 if !alive.is_empty() => {
+                let client = alive[self.draw(alive.len())];
+                self.leave(client);
+            }
+            80..82 if !alive.is_empty() => {
+                let client = alive[self.draw(alive.len())];
+                self.clients[client].rejoin();
+            }
+            82..86 => self.change_topics(),
+            86..88 => self.change_settings(),
+            88..90 => self.load(false),
+            90..92 => self.load(true),
+            _ => {
+                let millis = [10, 500, 3000, 5000, 20_000][self.draw(5)];
+                self.pass(millis);
+            }
+        }
+        invariants::check(&self.shard, &self.clients);
+    }
+
+    fn alive(&self) -> Vec<usize> {
+        (0..self.clients.len()).filter(|it| !self.clients[*it].dead).collect()
+    }
+
+    /// A thread of one of three processes.
+    fn start(&mut self) {
+        self.clients_made += 1;
+        let process = format!("p{}", self.draw(3));
+        self.clients.push(Client::new(format!("m{}", self.clients_made), process));
+    }
+
+    fn heartbeat(&mut self, client: usize) {
+        self.clients[client].before_heartbeat();
+        let response = self.ask(self.clients[client].request());
+        if self.draw(8) == 0 {
+            self.clients[client].lost_response();
+        } else {
+            self.clients[client].response(&response);
+        }
+    }
+
+    fn leave(&mut self, client: usize) {
+        let client = self.clients.remove(client);
+        self.ask(StreamsGroupHeartbeatRequest { member_epoch: -1, topology: None, ..client.request() });
+    }
+
+    fn ask(&mut self, request: StreamsGroupHeartbeatRequest) -> StreamsGroupHeartbeatResponse {
+        let request = GroupRequest::StreamsGroupHeartbeat(Box::new(request));
+        let caller = Caller { api_version: 1, ..Default::default() };
+        let output = self.step(Event::Ask { ticket: Ticket(1), caller, request });
+        let [(_, GroupReply::StreamsGroupHeartbeat(reply))] = &output.replies[..] else {
+            panic!("one reply")
+        };
+        for topic in &reply.topics_to_create {
+            // Sometimes the creation takes until a later heartbeat asks again.
+            if self.draw(2) == 0 {
+                self.create(&topic.name.to_str(), usize::try_from(topic.num_partitions).unwrap());
+            }
+        }
+        reply.response.clone()
+    }
+
+    fn step(&mut self, event: Event<GroupShard>) -> Output<GroupShard> {
+        let mut entropy = Entropy::seeded(0);
+        let offset = self.log.last().map_or(0, |(at, ..)| at.offset + 1);
+        let mut cx = Cx { now: self.now, offset, image: &self.image, entropy: &mut entropy };
+        let output = self.shard.step(&mut cx, event);
+        for (offset, record) in (offset..).zip(&output.records) {
+            let (key, value) = record.encode().unwrap();
+            self.log.push((At { offset, timestamp: self.now, producer: None }, key, value));
+        }
+        output
+    }
+
+    fn pass(&mut self, millis: Millis) {
+        self.now += millis;
+        if self.shard.deadline().is_some_and(|it| it <= self.now) {
+            self.step(Event::Wake);
+        }
+    }
+
+    /// Another coordinator takes over; `compacted`: the log has only the last record of each key.
+    fn load(&mut self, compacted: bool) {
+        if compacted {
+            let last: BTreeMap<_, _> = self.log.iter().map(|(at, key, _)| (key.clone(), at.offset)).collect();
+            self.log.retain(|(at, key, _)| last[key] == at.offset);
+        }
+        let mut shard = GroupShard::default();
+        for (at, key, value) in &self.log {
+            let record = Record::decode(key, value.as_ref()).unwrap().unwrap();
+            shard.replay(*at, &record);
+        }
+        assert_eq!(shard.hard(), self.shard.hard(), "368: replay makes another state than the live one");
+        let mut entropy = Entropy::seeded(0);
+        let mut cx = Cx { now: self.now, offset: 0, image: &self.image, entropy: &mut entropy };
+        assert!(shard.loaded(&mut cx).records.is_empty());
+        self.shard = shard;
+    }
+
+    fn change_topics(&mut self) {
+        match (self.draw(3), self.image.topic("in").map(|it| it.id)) {
+            (_, None) => {
+                let partitions = 1 + self.draw(5);
+                self.create("in", partitions);
+            }
+            (0, Some(topic)) => self.apply(&Entry::TopicDeleted { topic }),
+            (_, Some(_)) => {
+                let name = ["r", "c", "other"][self.draw(3)];
+                match self.image.topic(name).map(|it| it.id) {
+                    Some(topic) => self.apply(&Entry::TopicDeleted { topic }),
+                    None => self.create("other", 1),
+                }
+            }
+        }
+    }
+
+    fn create(&mut self, name: &str, partitions: usize) {
+        if self.image.topic(name).is_some() {
+            return;
+        }
+        self.topics_made += 1;
+        let mut id = [0; 16];
+        id[15] = self.topics_made;
+        let partition = PartitionEntry { id: 0, replicas: vec![0] };
+        self.apply(&Entry::Topic(TopicEntry {
+            name: name.to_owned(),
+            id: Uuid(id),
+            replication_factor: 1,
+            partitions: vec![partition; partitions],
+            configs: BTreeMap::new(),
+        }));
+    }
+
+    fn apply(&mut self, entry: &Entry) {
+        let (image, changes) = self.image.apply_all(std::slice::from_ref(entry));
+        self.image = image;
+        self.step(Event::Topics(TopicsChange::from(&changes)));
+    }
+
+    fn change_settings(&mut self) {
+        let (key, values): (&str, &[&str]) = match self.draw(3) {
+            0 => ("streams.num.standby.replicas", &["0", "1", "2"]),
+            1 => ("streams.initial.rebalance.delay.ms", &["0", "3000"]),
+            _ => ("streams.assignment.interval.ms", &["0", "1000", "15000"]),
+        };
+        let value = Some(values[self.draw(values.len())].to_owned());
+        let resource = Resource::Group("g".to_owned());
+        self.image = self.image.apply(&Entry::Config { resource, key: key.to_owned(), value });
+    }
+
+    /// 367: the faults stop. In bounded time every task runs exactly once.
+    pub(crate) fn come_to_rest(&mut self) {
+        for _ in 0..60 {
+            self.restore_topics();
+            self.clients.retain(|it| !it.dead);
+            if self.clients.is_empty() {
+                self.start();
+            }
+            for client in 0..self.clients.len() {
+                let response = self.ask(self.clients[client].request());
+                self.clients[client].response(&response);
+                self.clients[client].reconcile();
+                invariants::check(&self.shard, &self.clients);
+            }
+            self.pass(5000);
+        }
+        let group = self.shard.hard().streams(&Str::from("g")).unwrap();
+        assert_eq!(group.state(), GroupState::Stable, "{group:#?}");
+        let tasks = i32::try_from(self.image.topic("in").unwrap().partitions.len()).unwrap();
+        let all = ["0", "1"].iter().flat_map(|it| (0..tasks).map(|partition| ((*it).to_owned(), partition)));
+        let running: Vec<&Task> = self.clients.iter().flat_map(|it| &it.owned[0]).collect();
+        let distinct: BTreeSet<Task> = running.iter().map(|it| (*it).clone()).collect();
+        assert_eq!((running.len(), distinct), (usize::try_from(2 * tasks).unwrap(), all.collect()));
+        self.load(true);
+    }
+
+    /// A source topic, and no internal topic of another size.
+    fn restore_topics(&mut self) {
+        let Some(partitions) = self.image.topic("in").map(|it| it.partitions.len()) else {
+            return self.create("in", 3);
+        };
+        for name in ["r", "c"] {
+            let wrong = self.image.topic(name).filter(|it| it.partitions.len() != partitions).map(|it| it.id);
+            if let Some(topic) = wrong {
+                self.apply(&Entry::TopicDeleted { topic });
+            }
+        }
+    }
+}
