@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use coordinator::wire::streams_group_heartbeat::request::{Subtopology, TaskIds, TopicInfo, Topology};
-use coordinator::wire::streams_group_heartbeat::response;
-use coordinator::wire::{ErrorCode, Str, StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse};
+use wire::streams_group_heartbeat::request::{Subtopology, TaskIds, TopicInfo, Topology};
+use wire::streams_group_heartbeat::response;
+use wire::{ErrorCode, Str, StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse};
 
 pub(crate) type Task = (String, i32);
 

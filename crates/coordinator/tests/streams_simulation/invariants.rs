@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use coordinator::group::GroupShard;
 use coordinator::group::streams::StreamsGroup;
 use coordinator::group::streams::tasks::{AssignedTasks, TaskId};
-use coordinator::wire::Str;
+use wire::Str;
 
 use crate::client::Client;
 

@@ -7,9 +7,9 @@ use catalog::entry::{PartitionEntry, Resource, TopicEntry};
 use catalog::{Entry, Image};
 use coordinator::group::streams::GroupState;
 use coordinator::group::{GroupReply, GroupRequest, GroupShard};
-use coordinator::wire::consumer_offsets::Record;
-use coordinator::wire::{LogRecord, Str, StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse, Uuid};
 use coordinator::{At, Caller, Cx, Entropy, Event, Machine, Millis, Output, Ticket, TopicsChange};
+use wire::consumer_offsets::Record;
+use wire::{LogRecord, Str, StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse, Uuid};
 
 use crate::client::{Client, Task};
 use crate::invariants;
