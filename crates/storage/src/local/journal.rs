@@ -16,10 +16,12 @@ use super::dir::{parse_segment_file, segment_file};
 use super::lane::LocalLane;
 use super::log::{LocalLog, full_or_io, now};
 use crate::journal::{Journal, JournalError, Since, Version};
-use crate::log::{Batch, Batches, BoxFuture, Log, Place, Refused, Span, Urgency};
+use crate::log::{Batch, Batches, BoxFuture, Log, LogSettings, Place, Refused, Span, Urgency};
 
 /// Read of the log at once.
 const READ_BYTES: usize = 1 << 20;
+/// Small segments, so that a snapshot lets old entries go.
+const SEGMENT_BYTES: u32 = 16 << 20;
 /// Extension of a snapshot's file.
 const IMAGE: &str = "image";
 
@@ -35,6 +37,7 @@ pub struct LocalJournal {
 impl LocalJournal {
     pub(super) fn open(lane: Arc<LocalLane>) -> Result<Self, Refused> {
         let log = lane.journal()?;
+        log.configure(LogSettings { segment_bytes: SEGMENT_BYTES, ..LogSettings::default() });
         let head = Mutex::new(log.current().end);
         Ok(Self { _lane: lane, log, head })
     }
