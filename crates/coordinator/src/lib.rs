@@ -18,7 +18,5 @@ pub mod group;
 pub mod machine;
 pub mod timers;
 
-pub use ::catalog;
-pub use ::wire;
 pub use driver::{Batch, Driver, Round};
 pub use machine::{At, Caller, Cx, Entropy, Event, Machine, Millis, Output, TaskId, Ticket, TopicsChange};
