@@ -9,25 +9,31 @@ use catalog::Image;
 use coordinator::group::GroupReply;
 use tracing::error;
 use wire::frame::RequestHead;
-use wire::{DecodeError, ErrorCode, Reader, Request};
+use wire::{DecodeError, ErrorCode, Reader, Request, Str};
 
 use crate::call::Call;
 use crate::router::{Answering, Outcome};
 
 pub(crate) mod api_versions;
 mod delete_groups;
+mod describe_cluster;
 mod describe_groups;
+mod describe_topic_partitions;
 mod find_coordinator;
 mod list_groups;
+mod metadata;
 mod streams_group_describe;
 
 /// Every API that is served, by key.
 pub static APIS: &[Api] = &[
+    Api::of::<wire::MetadataRequest>(),
     Api::of::<wire::FindCoordinatorRequest>(),
     Api::of::<wire::DescribeGroupsRequest>(),
     Api::of::<wire::ListGroupsRequest>(),
     Api::of::<wire::ApiVersionsRequest>(),
     Api::of::<wire::DeleteGroupsRequest>(),
+    Api::of::<wire::DescribeClusterRequest>(),
+    Api::of::<wire::DescribeTopicPartitionsRequest>(),
     Api::of::<wire::StreamsGroupDescribeRequest>(),
 ];
 
@@ -102,6 +108,16 @@ fn start<H: Handler>(call: Call, head: &RequestHead, body: &mut Reader) -> Resul
             false => Outcome::Unanswered,
         }
     }))
+}
+
+/// Where clients of this connection's listener reach a broker; none if it has no such listener.
+fn broker_address(call: &Call, broker: &catalog::Broker) -> Option<(Str, i32)> {
+    if broker.id == call.broker.node_id {
+        let endpoint = call.endpoint();
+        return Some((endpoint.host, i32::from(endpoint.port)));
+    }
+    let endpoint = broker.endpoint(&call.link.listener.name.0.to_str())?;
+    Some((Str::from(endpoint.host.as_str()), i32::from(endpoint.port)))
 }
 
 /// For a shard that answers another question than it was asked: a bug of ours.
