@@ -5,6 +5,7 @@
 //! end does, since only that can show a reader more (the last stable offset moves with it as well). No wake-up is
 //! lost between a look and the wait: a waiter says what it saw, and what has changed since then counts.
 
+use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -36,7 +37,10 @@ pub(super) async fn durable(mut ends: watch::Receiver<Ends>, offset: Offset) -> 
 /// ```
 #[derive(Default)]
 pub struct Waiter {
-    entries: Vec<Entry>,
+    entries: BTreeMap<u64, Entry>,
+    /// Entries that were never polled.
+    fresh: Vec<u64>,
+    last_id: u64,
     woken: Arc<Woken>,
 }
 
@@ -45,8 +49,6 @@ struct Entry {
     tag: usize,
     news: Pin<Box<dyn Future<Output = ()> + Send>>,
     waker: Waker,
-    polled: bool,
-    done: bool,
 }
 
 impl Waiter {
@@ -65,61 +67,43 @@ impl Waiter {
             // An error means that the log is gone altogether, which is news as well.
             let _gone = ends.wait_for(moved).await.is_err();
         });
-        let index = self.entries.len();
-        let waker = Waker::from(Arc::new(EntryWaker { index, woken: Arc::clone(&self.woken) }));
-        self.entries.push(Entry { tag, news, waker, polled: false, done: false });
+        self.last_id += 1;
+        let id = self.last_id;
+        let waker = Waker::from(Arc::new(EntryWaker { id, woken: Arc::clone(&self.woken) }));
+        self.entries.insert(id, Entry { tag, news, waker });
+        self.fresh.push(id);
     }
 
-    /// The tags of the partitions with news; they are not watched any longer. Does not end while there is none,
-    /// so a caller has a time-out around it. It may be dropped and called again.
+    /// The tags of the partitions with news, ascending; they are not watched any longer. Does not end while there
+    /// is none, so a caller has a time-out around it. It may be dropped and called again.
     pub async fn changed(&mut self) -> Vec<usize> {
         poll_fn(|cx| self.poll(cx)).await
     }
 
+    /// Polls only what was woken or is new.
     fn poll(&mut self, cx: &Context<'_>) -> Poll<Vec<usize>> {
-        let woken = self.woken.take(cx.waker());
-        for entry in self.entries.iter_mut().filter(|entry| !entry.polled) {
-            entry.poll();
-        }
-        for index in woken {
-            if let Some(entry) = self.entries.get_mut(index) {
-                entry.poll();
-            }
-        }
-        let tags: Vec<_> = self.entries.iter().filter(|entry| entry.done).map(|entry| entry.tag).collect();
-        if tags.is_empty() {
-            return Poll::Pending;
-        }
-        self.drop_done();
-        Poll::Ready(tags)
+        let mut due = self.woken.take(cx.waker());
+        due.append(&mut self.fresh);
+        let mut tags: Vec<_> = due.into_iter().filter_map(|id| self.poll_entry(id)).collect();
+        tags.sort_unstable();
+        if tags.is_empty() { Poll::Pending } else { Poll::Ready(tags) }
     }
 
-    /// The wakers of the entries know their index, so what is left moves to a new numbering; late wakes with
-    /// old numbers then only cost a poll.
-    fn drop_done(&mut self) {
-        self.entries.retain(|entry| !entry.done);
-        for (index, entry) in self.entries.iter_mut().enumerate() {
-            entry.waker = Waker::from(Arc::new(EntryWaker { index, woken: Arc::clone(&self.woken) }));
-            entry.polled = false;
-        }
-    }
-}
-
-impl Entry {
-    fn poll(&mut self) {
-        self.polled = true;
-        if !self.done {
-            self.done = self.news.as_mut().poll(&mut Context::from_waker(&self.waker)).is_ready();
-        }
+    /// The entry's tag if it has news; then it is dropped.
+    fn poll_entry(&mut self, id: u64) -> Option<usize> {
+        let Entry { news, waker, tag } = self.entries.get_mut(&id)?;
+        let tag = *tag;
+        let ready = news.as_mut().poll(&mut Context::from_waker(waker)).is_ready();
+        ready.then(|| self.entries.remove(&id)).map(|_done| tag)
     }
 }
 
 /// Which entries were woken, and whom to wake for it.
 #[derive(Default)]
-struct Woken(Mutex<(Vec<usize>, Option<Waker>)>);
+struct Woken(Mutex<(Vec<u64>, Option<Waker>)>);
 
 impl Woken {
-    fn take(&self, waker: &Waker) -> Vec<usize> {
+    fn take(&self, waker: &Waker) -> Vec<u64> {
         let mut inner = self.0.lock();
         let (entries, current) = &mut *inner;
         if !current.as_ref().is_some_and(|current| current.will_wake(waker)) {
@@ -130,7 +114,7 @@ impl Woken {
 }
 
 struct EntryWaker {
-    index: usize,
+    id: u64,
     woken: Arc<Woken>,
 }
 
@@ -142,7 +126,7 @@ impl Wake for EntryWaker {
     fn wake_by_ref(self: &Arc<Self>) {
         let waker = {
             let mut inner = self.woken.0.lock();
-            inner.0.push(self.index);
+            inner.0.push(self.id);
             inner.1.clone()
         };
         if let Some(waker) = waker {
@@ -179,6 +163,9 @@ mod tests {
         assert_eq!(has_news(&mut waiter).await, Some(vec![1]));
         channels[1].0.send_replace(at(6));
         assert_eq!(has_news(&mut waiter).await, None, "not watched any longer");
+        waiter.watch(9, channels[1].1.clone(), at(6));
+        channels[1].0.send_replace(at(7));
+        assert_eq!(has_news(&mut waiter).await, Some(vec![9]), "watched again");
         channels[0].0.send_replace(at(1));
         channels[2].0.send_replace(Ends { dead: true, ..at(0) });
         assert_eq!(has_news(&mut waiter).await, Some(vec![0, 2]));
