@@ -112,18 +112,19 @@ fn conclude(
     let settings = settings(step.image, &request.group_id);
     let group = step.hard.streams(&request.group_id).expect("the heartbeat's records made the group");
     let member = group.members.get_key_value(&request.member_id);
-    let (member_id, _) = member.expect("the heartbeat's records made the member");
+    let (member_id, member) = member.expect("the heartbeat's records made the member");
     let group_id = timers::soft_group(step.soft, &request.group_id);
     let session_until = step.now + Millis::from(settings.session_timeout_ms);
     timers::set(&mut step.soft.timers, &group_id, member_id, session_until, decision);
     let soft = step.soft.streams.entry(group_id).or_default();
-    soft.remember(member_id, decision, request.shutdown_application);
+    soft.remember(member_id, member.current.epoch, decision, request.shutdown_application);
     let response = Response {
         image: step.image,
         settings,
         api_version: caller.api_version,
         request,
         group,
+        member,
         is_new_group,
         decision,
     };
@@ -168,8 +169,8 @@ pub(super) struct Decision {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Revocation {
     Unchanged,
-    /// Give them up until then; the timer counts for this member epoch only (H-73).
-    Until(Millis, i32),
+    /// Give them up until then.
+    Until(Millis),
     Over,
 }
 
@@ -215,10 +216,11 @@ impl<'a> Heartbeat<'a> {
             assignor_name: &self.settings.assignor_name,
         };
         let goal = self.goal(epoch, delay_until.is_some() || self.is_delayed, &assignment, &mut records);
-        let current = self.reconcile(&metadata, &member.current, &goal, owned.as_ref(), &mut records)?;
+        let next = self.reconcile(&metadata, &member.current, &goal, owned.as_ref(), &mut records)?;
+        let has_same_tasks = |it: &Current| it.assigned.same_tasks(&member.current.assigned);
         Ok(Decision {
-            revocation: self.revocation(&member.current, &current, &metadata),
-            tasks_changed: !current.assigned.same_tasks(&member.current.assigned),
+            revocation: self.revocation(next.as_ref(), &metadata),
+            tasks_changed: next.as_ref().is_some_and(|it| !has_same_tasks(it)),
             endpoint_changed: metadata.user_endpoint != member.metadata.user_endpoint,
             had_topology: self.group.topology.is_some(),
             configured: configuration.is_new.then_some(configuration.topology),
@@ -438,17 +440,17 @@ impl<'a> Heartbeat<'a> {
         Goal { epoch, tasks: Cow::Owned(tasks), delayed_by: None }
     }
 
-    /// H-38.
-    fn reconcile<'m>(
+    /// H-38; `None` if nothing changes.
+    fn reconcile(
         &self,
         metadata: &MemberMetadata,
-        current: &'m Current,
+        current: &Current,
         goal: &Goal<'_>,
         owned: Option<&Tasks>,
         records: &mut Vec<Record>,
-    ) -> Result<Cow<'m, Current>, Fail> {
+    ) -> Result<Option<Current>, Fail> {
         if current.state == MemberState::Stable && current.epoch == goal.epoch {
-            return Ok(Cow::Borrowed(current));
+            return Ok(None);
         }
         let reconciliation = Reconciliation {
             member_id: self.member_id(),
@@ -465,20 +467,22 @@ impl<'a> Heartbeat<'a> {
             Fail::new(ErrorCode::FENCED_MEMBER_EPOCH, message)
         })?;
         if next == *current {
-            return Ok(Cow::Borrowed(current));
+            return Ok(None);
         }
         records.push(records::current(self.group_id(), self.member_id(), &next));
-        Ok(Cow::Owned(next))
+        Ok(Some(next))
     }
 
     /// What [`Heartbeat::reconcile`] means for the rebalance timer; it is touched only with a record.
-    fn revocation(&self, before: &Current, after: &Current, metadata: &MemberMetadata) -> Revocation {
-        match after.state {
-            _ if after == before => Revocation::Unchanged,
-            MemberState::UnrevokedTasks => {
-                Revocation::Until(self.now + Millis::from(metadata.rebalance_timeout_ms), after.epoch)
+    fn revocation(&self, next: Option<&Current>, metadata: &MemberMetadata) -> Revocation {
+        match next.map(|it| it.state) {
+            None => Revocation::Unchanged,
+            Some(MemberState::UnrevokedTasks) => {
+                Revocation::Until(self.now + Millis::from(metadata.rebalance_timeout_ms))
             }
-            MemberState::Stable | MemberState::UnreleasedTasks | MemberState::Unknown => Revocation::Over,
+            Some(MemberState::Stable | MemberState::UnreleasedTasks | MemberState::Unknown) => {
+                Revocation::Over
+            }
         }
     }
 }

@@ -30,6 +30,7 @@ pub(super) struct Response<'a> {
     pub api_version: i16,
     pub request: &'a StreamsGroupHeartbeatRequest,
     pub group: &'a StreamsGroup,
+    pub member: &'a StreamsMember,
     /// Created in this request.
     pub is_new_group: bool,
     pub decision: &'a Decision,
@@ -37,18 +38,16 @@ pub(super) struct Response<'a> {
 
 impl Response<'_> {
     pub(super) fn build(&self, soft: &mut StreamsSoft) -> StreamsHeartbeatReply {
-        let member =
-            self.group.member(&self.request.member_id).expect("the heartbeat's records made the member");
-        let statuses = self.statuses(member, soft);
-        let (endpoint_information_epoch, partitions_by_user_endpoint) = self.endpoints(member, soft);
+        let statuses = self.statuses(soft);
+        let (endpoint_information_epoch, partitions_by_user_endpoint) = self.endpoints(soft);
         let topics_to_create =
             soft.configured.as_ref().map(|it| it.topics_to_create.clone()).unwrap_or_default();
-        let has_tasks = self.tells_tasks(&member.current.assigned);
+        let has_tasks = self.tells_tasks(&self.member.current.assigned);
         let list = |list: Vec<TaskIds>| has_tasks.then_some(list);
-        let assigned = &member.current.assigned;
+        let assigned = &self.member.current.assigned;
         let response = StreamsGroupHeartbeatResponse {
             member_id: self.request.member_id.clone(),
-            member_epoch: member.current.epoch,
+            member_epoch: self.member.current.epoch,
             heartbeat_interval_ms: self.settings.heartbeat_interval_ms,
             task_offset_interval_ms: self.settings.task_offset_interval_ms,
             acceptable_recovery_lag: self.settings.acceptable_recovery_lag,
@@ -73,11 +72,11 @@ impl Response<'_> {
     }
 
     /// H-50, in this order.
-    fn statuses(&self, member: &StreamsMember, soft: &StreamsSoft) -> Vec<Status> {
+    fn statuses(&self, soft: &StreamsSoft) -> Vec<Status> {
         let mut statuses = Vec::new();
         let mut add = |code, detail: &str| statuses.push(status(code, detail));
         let topology_epoch = self.group.topology.as_ref().map_or(-1, |it| it.epoch());
-        let own_epoch = member.metadata.topology_epoch;
+        let own_epoch = self.member.metadata.topology_epoch;
         if self.decision.had_topology && own_epoch < topology_epoch {
             let detail =
                 format!("The member has topology epoch {own_epoch}, the group is at {topology_epoch}.");
@@ -97,7 +96,7 @@ impl Response<'_> {
         }
         let tags = self.settings.rack_aware_assignment_tags.iter();
         let missing: Vec<_> = tags
-            .filter(|tag| !member.metadata.client_tags.contains_key(tag.as_bytes()))
+            .filter(|tag| !self.member.metadata.client_tags.contains_key(tag.as_bytes()))
             .map(String::as_str)
             .collect();
         if self.api_version >= TAGS_VERSION && !missing.is_empty() {
@@ -108,14 +107,10 @@ impl Response<'_> {
 
     /// E-2 to E-4. In Kafka the object of a group that is just being created is thrown away together
     /// with the epoch that was raised in it, and clients compare what they see: so do we.
-    fn endpoints(
-        &self,
-        member: &StreamsMember,
-        soft: &mut StreamsSoft,
-    ) -> (i32, Option<Vec<endpoints::Entry>>) {
+    fn endpoints(&self, soft: &mut StreamsSoft) -> (i32, Option<Vec<endpoints::Entry>>) {
         let decision = self.decision;
-        let is_raised =
-            decision.endpoint_changed || (decision.tasks_changed && member.metadata.user_endpoint.is_some());
+        let is_raised = decision.endpoint_changed
+            || (decision.tasks_changed && self.member.metadata.user_endpoint.is_some());
         let epoch = soft.endpoint_epoch.wrapping_add(i32::from(is_raised));
         let is_told = epoch != self.request.endpoint_information_epoch;
         let entries = is_told.then(|| endpoints::entries(self.image, self.group, soft));

@@ -37,7 +37,13 @@ pub(super) struct MemberOffsets {
 
 impl StreamsSoft {
     /// What a heartbeat that succeeded leaves without a record.
-    pub(super) fn remember(&mut self, member_id: &Str, decision: &mut Decision, shuts_down: bool) {
+    pub(super) fn remember(
+        &mut self,
+        member_id: &Str,
+        member_epoch: i32,
+        decision: &mut Decision,
+        shuts_down: bool,
+    ) {
         self.hash_checked = true;
         if let Some(configured) = decision.configured.take() {
             self.configured = Some(configured);
@@ -54,8 +60,8 @@ impl StreamsSoft {
         }
         match decision.revocation {
             Revocation::Unchanged => {}
-            Revocation::Until(_, epoch) => {
-                self.revoking.insert(member_id.clone(), epoch);
+            Revocation::Until(_) => {
+                self.revoking.insert(member_id.clone(), member_epoch);
             }
             Revocation::Over => {
                 self.revoking.remove(member_id);

@@ -130,7 +130,7 @@ pub(super) fn set(
     timers.set(session(group_id, member_id), session_until);
     match decision.revocation {
         Revocation::Unchanged => {}
-        Revocation::Until(deadline, _) => timers.set(rebalance(group_id, member_id), deadline),
+        Revocation::Until(deadline) => timers.set(rebalance(group_id, member_id), deadline),
         Revocation::Over => {
             timers.cancel(&rebalance(group_id, member_id));
         }
