@@ -66,7 +66,7 @@ impl Partitions {
         }
         for lane in &self.lanes {
             for left in lane.partitions() {
-                let known = image.topic_by_id(Uuid(left.id.topic_id.0)).is_some();
+                let known = image.topic_by_id(left.id.topic_id).is_some();
                 if !known && let Err(refused) = lane.remove(&left.id).await {
                     warn!(partition = %left.id, %refused, "left over partition can't be removed");
                 }
@@ -135,11 +135,7 @@ impl Partitions {
             if self.open.read().contains_key(&key) {
                 continue;
             }
-            let id = PartitionId {
-                topic_id: storage::Uuid(topic.id.0),
-                topic: topic.name.clone(),
-                index: info.index,
-            };
+            let id = PartitionId { topic_id: topic.id, topic: topic.name.clone(), index: info.index };
             match self.open_partition(image, topic, &id).await {
                 Ok(open) => {
                     self.open.write().insert(key, open);

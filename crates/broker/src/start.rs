@@ -169,7 +169,7 @@ async fn register(broker: &Broker, image: &Image, listeners: &[Arc<Listener>]) -
         Endpoint {
             listener: listener.name.to_string(),
             host: advertised.map_or_else(|| listener.bound.ip().to_string(), |it| it.host.to_string()),
-            port: advertised.map_or(listener.bound.port(), |it| it.port),
+            port: advertised.map_or_else(|| listener.bound.port(), |it| it.port),
             security_protocol: 0,
         }
     };

@@ -130,3 +130,77 @@ fn poll_send_file(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::io::Write;
+
+    use tokio::io::AsyncReadExt;
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    async fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let there = TcpStream::connect(listener.local_addr().unwrap());
+        let (there, accepted) = tokio::join!(there, listener.accept());
+        (accepted.unwrap().0, there.unwrap())
+    }
+
+    /// A file of numbered bytes; it has no name any more when it is used.
+    fn file(len: usize) -> (Arc<OpenFile>, Vec<u8>) {
+        let path = std::env::temp_dir().join(format!("thalweg-output-{}-{len}", std::process::id()));
+        let bytes: Vec<u8> = (0..len).map(|it| u8::try_from(it % 251).unwrap()).collect();
+        std::fs::File::create(&path).unwrap().write_all(&bytes).unwrap();
+        let open = std::fs::File::open(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        (Arc::new(OpenFile(open)), bytes)
+    }
+
+    /// More than sockets hold, so that writes end in the middle of pieces.
+    #[tokio::test]
+    async fn pieces_arrive_in_order_however_they_are_cut() {
+        let (file, bytes) = file(3_000_000);
+        let mut output = Output::default();
+        let mut expected = Vec::new();
+        for round in 0..3_usize {
+            for part in 0..100_u8 {
+                let memory = Bytes::from(vec![part; 1_000]);
+                expected.extend_from_slice(&memory);
+                output.push(Piece::Bytes(memory));
+            }
+            let (offset, len) = (round * 7, 2_500_000);
+            expected.extend_from_slice(&bytes[offset..offset + len]);
+            output.push(Piece::File { file: file.clone(), offset: offset as u64, len });
+            output.push(Piece::Bytes(Bytes::new()));
+        }
+        assert_eq!(output.waiting(), expected.len());
+        let (mut here, mut there) = pair().await;
+        let writing = async {
+            while !output.is_empty() {
+                poll_fn(|cx| output.poll_write(&mut here, cx)).await.unwrap();
+            }
+            drop(here);
+        };
+        let reading = async {
+            let mut read = Vec::new();
+            there.read_to_end(&mut read).await.unwrap();
+            read
+        };
+        let ((), read) = tokio::join!(writing, reading);
+        assert!(read == expected, "{} bytes of {}", read.len(), expected.len());
+        assert_eq!(output.waiting(), 0);
+    }
+
+    /// A file that lost its end: the answer can't be completed, so the connection must end.
+    #[tokio::test]
+    async fn a_file_that_is_too_short_is_an_error() {
+        let (file, _) = file(10);
+        let mut output = Output::default();
+        output.push(Piece::File { file, offset: 8, len: 5 });
+        let (mut here, _there) = pair().await;
+        assert_eq!(poll_fn(|cx| output.poll_write(&mut here, cx)).await.unwrap(), 2);
+        assert!(poll_fn(|cx| output.poll_write(&mut here, cx)).await.is_err());
+    }
+}

@@ -25,7 +25,7 @@ pub(crate) const CLUSTER_ID: &str = "4L6g3nShT-eMCtK--X86sw";
 #[derive(Clone)]
 pub(crate) struct Disk {
     pub(crate) engine: Arc<MemoryEngine>,
-    journal: Arc<MemoryJournal>,
+    pub(crate) journal: Arc<MemoryJournal>,
     starts: i32,
     /// While true, appends are refused as if there were no room.
     pub(crate) full: Arc<AtomicBool>,
