@@ -26,7 +26,7 @@ use catalog::config::StreamsGroupSettings;
 
 use super::configure::{ConfiguredTopology, configure};
 use super::hash::TopicHashes;
-use super::image::{ImageTopics, settings};
+use super::image::{ImageTopics, may_deviate, settings};
 use super::reconcile::{MustRejoin, Reconciliation};
 use super::records::{self, GroupMetadata};
 use super::request::{self, JOIN, invalid};
@@ -117,7 +117,9 @@ fn conclude(
     let session_until = step.now + Millis::from(settings.session_timeout_ms);
     timers::set(&mut step.soft.timers, &group_id, member_id, session_until, decision);
     let soft = step.soft.streams.entry(group_id).or_default();
-    soft.remember(member_id, member.current.epoch, decision, request.shutdown_application);
+    // In Kafka the object that hears the wish of a group's first join is thrown away (H-40).
+    let shuts_down = request.shutdown_application && (!is_new_group || may_deviate(step.image));
+    soft.remember(member_id, member.current.epoch, decision, shuts_down);
     let response = Response {
         image: step.image,
         settings,

@@ -1,7 +1,7 @@
 //! The image as streams groups look at it: topics for their topologies, and their settings.
 
 use catalog::Image;
-use catalog::config::StreamsGroupSettings;
+use catalog::config::{Profile, StreamsGroupSettings};
 
 use super::configure::{TopicView, Topics};
 use wire::Str;
@@ -10,6 +10,11 @@ use wire::Str;
 /// bounds, else the broker's.
 pub(super) fn settings<'a>(image: &'a Image, group_id: &Str) -> &'a StreamsGroupSettings {
     &image.group_settings(&group_id.to_str()).streams
+}
+
+/// Whether deliberate deviations from Kafka are wanted (`docs/design/deviations.md`).
+pub(super) fn may_deviate(image: &Image) -> bool {
+    image.broker().thalweg_profile == Profile::Thalweg
 }
 
 pub(super) struct ImageTopics<'a>(pub &'a Image);

@@ -6,6 +6,7 @@ use catalog::config::StreamsGroupSettings;
 
 use super::endpoints;
 use super::heartbeat::Decision;
+use super::image::may_deviate;
 use super::records::by_subtopology;
 use super::request::JOIN;
 use super::soft::StreamsSoft;
@@ -68,7 +69,8 @@ impl Response<'_> {
     fn tells_tasks(&self, assigned: &AssignedTasks) -> bool {
         self.request.member_epoch == JOIN
             || self.decision.tasks_changed
-            || self.decision.owned.as_ref().is_some_and(|owned| !assigned.same_as(owned))
+            || (may_deviate(self.image)
+                && self.decision.owned.as_ref().is_some_and(|it| !assigned.same_as(it)))
     }
 
     /// H-50, in this order.
