@@ -7,6 +7,7 @@ use coordinator::group::GroupShard;
 use crate::auth::Authorizer;
 use crate::catalog::Catalog;
 use crate::clock::Clock;
+use crate::fetch_session::FetchSessions;
 use crate::net::listener::Connections;
 use crate::partitions::Partitions;
 use crate::producer_ids::ProducerIds;
@@ -25,6 +26,8 @@ pub struct Broker {
     /// Groups and committed offsets.
     pub groups: Arc<Shards<GroupShard>>,
     pub producer_ids: ProducerIds,
+    /// What consumers fetch, so that they need not say it each time.
+    pub fetch_sessions: FetchSessions,
     /// Asked by every handler before it acts.
     pub authorizer: Arc<dyn Authorizer>,
     pub connections: Arc<Connections>,

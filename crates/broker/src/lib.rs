@@ -12,6 +12,7 @@ pub mod call;
 pub mod catalog;
 pub mod chance;
 pub mod clock;
+pub mod fetch_session;
 mod host;
 pub mod net;
 pub mod partitions;

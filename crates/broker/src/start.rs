@@ -23,6 +23,7 @@ use crate::broker::Broker;
 use crate::call::ListenerName;
 use crate::catalog::{self, Catalog, Followers};
 use crate::clock::Clock;
+use crate::fetch_session::FetchSessions;
 use crate::host::RunTask;
 use crate::net::listener::{self, Connections, Listener};
 use crate::partitions::Partitions;
@@ -155,6 +156,7 @@ async fn open(
         partitions,
         groups,
         producer_ids: ProducerIds::default(),
+        fetch_sessions: FetchSessions::new(image.broker().max_incremental_fetch_session_cache_slots),
         authorizer,
     };
     Ok((Arc::new(broker), image))

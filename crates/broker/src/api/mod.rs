@@ -15,22 +15,35 @@ use crate::call::Call;
 use crate::router::{Answering, Outcome};
 
 pub(crate) mod api_versions;
+mod current_leader;
 mod delete_groups;
+mod delete_records;
 mod describe_cluster;
 mod describe_groups;
 mod describe_topic_partitions;
+mod fetch;
 mod find_coordinator;
+mod init_producer_id;
 mod list_groups;
+mod list_offsets;
 mod metadata;
+mod offset_for_leader_epoch;
+mod produce;
 mod streams_group_describe;
 
 /// Every API that is served, by key.
 pub static APIS: &[Api] = &[
+    Api::of::<wire::ProduceRequest>(),
+    Api::of::<wire::FetchRequest>(),
+    Api::of::<wire::ListOffsetsRequest>(),
     Api::of::<wire::MetadataRequest>(),
     Api::of::<wire::FindCoordinatorRequest>(),
     Api::of::<wire::DescribeGroupsRequest>(),
     Api::of::<wire::ListGroupsRequest>(),
     Api::of::<wire::ApiVersionsRequest>(),
+    Api::of::<wire::DeleteRecordsRequest>(),
+    Api::of::<wire::InitProducerIdRequest>(),
+    Api::of::<wire::OffsetForLeaderEpochRequest>(),
     Api::of::<wire::DeleteGroupsRequest>(),
     Api::of::<wire::DescribeClusterRequest>(),
     Api::of::<wire::DescribeTopicPartitionsRequest>(),

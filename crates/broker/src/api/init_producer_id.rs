@@ -1,0 +1,83 @@
+//! InitProducerId (key 22), v0–5 (KIP-98, KIP-360). Ids for idempotent producers; transactions are not served yet.
+//!
+//! v1 throttles after the answer; v2 flexible; v3 expected id and epoch; v4, v5 errors that need transactions.
+//! 1. with a transactional id: WRITE on it      else TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+//! 2. without: IDEMPOTENT_WRITE on the cluster, or WRITE on any topic  else CLUSTER_AUTHORIZATION_FAILED
+//! 3. expected id and epoch: both or none       else INVALID_REQUEST
+//! 4. a block of ids can be had                 else COORDINATOR_LOAD_IN_PROGRESS, which clients retry
+//! 5. the transactional id is not empty         else INVALID_REQUEST
+//! 6. 0 < timeout ≤ transaction.max.timeout.ms  else INVALID_TRANSACTION_TIMEOUT
+//! 7. with a transactional id                   COORDINATOR_NOT_AVAILABLE
+//!
+//! Rule 7 is what clients take for a coordinator that is not up yet: they look for it again until they give up,
+//! and never begin a transaction. An id is never given out twice: its block is in the journal before.
+
+use std::ops::RangeInclusive;
+
+use tracing::warn;
+use wire::{ErrorCode, InitProducerIdRequest, InitProducerIdResponse, Str};
+
+use super::Handler;
+use crate::auth::{Operation, Resource};
+use crate::call::Call;
+
+impl Handler for InitProducerIdRequest {
+    const SERVED: RangeInclusive<i16> = 0..=5;
+
+    async fn handle(call: Call, request: Self) -> InitProducerIdResponse {
+        match init(&call, request).await {
+            Ok(producer_id) => {
+                InitProducerIdResponse { producer_id, producer_epoch: 0, ..Default::default() }
+            }
+            Err(error_code) => InitProducerIdResponse {
+                error_code,
+                producer_id: -1,
+                producer_epoch: -1,
+                ..Default::default()
+            },
+        }
+    }
+}
+
+async fn init(call: &Call, request: InitProducerIdRequest) -> Result<i64, ErrorCode> {
+    let transactional_id = request.transactional_id.as_ref();
+    match transactional_id {
+        Some(id) if !call.allow(Operation::Write, Resource::TransactionalId(id.as_bytes())) => {
+            return Err(ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
+        }
+        None if !may_write_somewhere(call) => return Err(ErrorCode::CLUSTER_AUTHORIZATION_FAILED),
+        Some(_) | None => {}
+    }
+    if (request.producer_id == -1) != (request.producer_epoch == -1) {
+        return Err(ErrorCode::INVALID_REQUEST);
+    }
+    match transactional_id {
+        Some(id) => Err(transactional(call, id, request.transaction_timeout_ms)),
+        None => next_id(call).await,
+    }
+}
+
+/// What is known of topics is what exists; a right to write topics that are yet to come is not seen.
+fn may_write_somewhere(call: &Call) -> bool {
+    let may_write = |name: &str| call.allow(Operation::Write, Resource::Topic(name.as_bytes()));
+    call.allow(Operation::IdempotentWrite, Resource::Cluster)
+        || call.image().topics().any(|topic| may_write(&topic.name))
+}
+
+async fn next_id(call: &Call) -> Result<i64, ErrorCode> {
+    call.broker.producer_ids.next(&call.broker.catalog).await.map_err(|refusal| {
+        warn!(code = %refusal.code, message = refusal.message, "no block of producer ids can be had");
+        ErrorCode::COORDINATOR_LOAD_IN_PROGRESS
+    })
+}
+
+/// Rules 5 to 7.
+fn transactional(call: &Call, id: &Str, timeout_ms: i32) -> ErrorCode {
+    if id.is_empty() {
+        return ErrorCode::INVALID_REQUEST;
+    }
+    if !(1..=call.image().broker().transaction_max_timeout_ms).contains(&timeout_ms) {
+        return ErrorCode::INVALID_TRANSACTION_TIMEOUT;
+    }
+    ErrorCode::COORDINATOR_NOT_AVAILABLE
+}
