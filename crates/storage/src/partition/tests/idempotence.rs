@@ -54,7 +54,9 @@ async fn a_new_epoch_begins_with_sequence_0() {
     assert_eq!(send(&partition, 3, 7, 1), Ok(0), "any first sequence, any first epoch");
     assert!(out_of_order(&send(&partition, 4, 8, 1)));
     assert_eq!(send(&partition, 4, 0, 1), Ok(1));
+    assert!(stale(&send(&partition, 3, 0, 1)), "the same sequence of an older epoch is no duplicate");
     assert_eq!(send(&partition, 4, 1, 1), Ok(2));
+    assert_eq!(send(&partition, 5, 0, 1), Ok(3), "nor is that of a newer epoch");
 }
 
 /// 9.2: sequences wrap from 2,147,483,647 to 0, between batches and inside one.
