@@ -51,19 +51,17 @@ fn commit(broker: &Broker, offset: i64) -> GroupRequest {
 
 async fn commit_error(broker: &Broker, offset: i64) -> Result<ErrorCode, Unavailable> {
     let asking = broker.groups.ask(&GROUP, Caller::default(), commit(broker, offset));
-    match timeout(PATIENCE, asking).await.expect("no answer came")? {
-        GroupReply::OffsetCommit(answer) => Ok(answer.topics[0].partitions[0].error_code),
-        other => panic!("{other:?}"),
-    }
+    let reply = timeout(PATIENCE, asking).await.expect("no answer came")?;
+    let GroupReply::OffsetCommit(answer) = reply else { panic!("{reply:?}") };
+    Ok(answer.topics[0].partitions[0].error_code)
 }
 
 async fn committed(broker: &Broker) -> Result<i64, Unavailable> {
     let group = OffsetFetchRequestGroup { group_id: GROUP.clone(), topics: None, ..Default::default() };
     let request = GroupRequest::OffsetFetch(OffsetFetch { group, require_stable: false });
-    match broker.groups.ask(&GROUP, Caller::default(), request).await? {
-        GroupReply::OffsetFetch(answer) => Ok(answer.topics[0].partitions[0].committed_offset),
-        other => panic!("{other:?}"),
-    }
+    let reply = broker.groups.ask(&GROUP, Caller::default(), request).await?;
+    let GroupReply::OffsetFetch(answer) = reply else { panic!("{reply:?}") };
+    Ok(answer.topics[0].partitions[0].committed_offset)
 }
 
 /// Asks again while the shard loads.
