@@ -373,3 +373,144 @@ fn wants(topics: Vec<FetchTopic>, by_topic_id: bool) -> impl Iterator<Item = Wan
 fn next_epoch(epoch: i32) -> i32 {
     epoch.checked_add(1).unwrap_or(1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const IDLE: News = News { high_watermark: 0, log_start: 0, failed: false, has_records: false };
+
+    fn topic(name: &str, partitions: impl IntoIterator<Item = i32>) -> FetchTopic {
+        let partition = |partition| FetchPartition { partition, ..Default::default() };
+        let partitions = partitions.into_iter().map(partition).collect();
+        FetchTopic { topic: Str::from(name), partitions, ..Default::default() }
+    }
+
+    fn asked(session_id: i32, session_epoch: i32, partitions: impl IntoIterator<Item = i32>) -> Asked {
+        let topics = vec![topic("t", partitions)];
+        Asked { session_id, session_epoch, topics, forgotten: vec![], by_topic_id: false, privileged: false }
+    }
+
+    /// Opens a session with that many partitions; 0 if there is no room.
+    async fn open(sessions: &FetchSessions, partitions: i32, privileged: bool, now: Millis) -> i32 {
+        let asked = Asked { privileged, ..asked(0, 0, 0..partitions) };
+        let context = sessions.begin(asked, now).await.unwrap();
+        let news = vec![IDLE; context.wants().len()];
+        context.end(sessions, &news, now)
+    }
+
+    fn indexes(context: &Context) -> Vec<i32> {
+        context.wants().iter().map(|want| want.index).collect()
+    }
+
+    /// Goes on with a session; the answer are the partitions in their order and those that are told.
+    async fn next(sessions: &FetchSessions, asked: Asked, news: &[News]) -> (Vec<i32>, Vec<bool>) {
+        let mut context = sessions.begin(asked, 0).await.unwrap();
+        let told = (indexes(&context), context.select(news));
+        context.end(sessions, news, 0);
+        told
+    }
+
+    #[tokio::test]
+    async fn partitions_with_records_go_to_the_end() {
+        let sessions = FetchSessions::new(10);
+        let id = open(&sessions, 3, false, 0).await;
+        let news = News { has_records: true, ..IDLE };
+        let told = next(&sessions, asked(id, 1, []), &[news, IDLE, IDLE]).await;
+        assert_eq!(told, (vec![0, 1, 2], vec![true, false, false]));
+        let told = next(&sessions, asked(id, 2, []), &[IDLE, IDLE, news]).await;
+        assert_eq!(told, (vec![1, 2, 0], vec![false, false, true]));
+        // A change in place keeps the place; a new one comes last.
+        let told = next(&sessions, asked(id, 3, [2, 7]), &[IDLE, IDLE, IDLE, IDLE]).await;
+        assert_eq!(told, (vec![1, 2, 0, 7], vec![false, false, false, true]));
+    }
+
+    /// Trap of kfake: a high watermark that moved must be told, and after a failure the next success.
+    #[tokio::test]
+    async fn what_is_new_is_told_once() {
+        let sessions = FetchSessions::new(10);
+        let id = open(&sessions, 1, false, 0).await;
+        let moved = News { high_watermark: 5, ..IDLE };
+        let failed = News { high_watermark: -1, log_start: -1, failed: true, has_records: false };
+        let steps =
+            [(IDLE, false), (moved, true), (moved, false), (failed, true), (failed, true), (moved, true)];
+        let trimmed = News { log_start: 3, ..moved };
+        let diverged = News { failed: true, ..trimmed };
+        let more = [(moved, false), (trimmed, true), (trimmed, false), (diverged, true), (trimmed, true)];
+        for (epoch, (news, expected)) in (1..).zip(steps.into_iter().chain(more)) {
+            let (_, told) = next(&sessions, asked(id, epoch, []), &[news]).await;
+            assert_eq!(told, [expected], "epoch {epoch}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_epoch_counts_once_and_begins_anew_after_the_last() {
+        assert_eq!((next_epoch(1), next_epoch(i32::MAX)), (2, 1));
+        let sessions = FetchSessions::new(10);
+        let id = open(&sessions, 1, false, 0).await;
+        drop(sessions.begin(asked(id, 1, []), 0).await.unwrap());
+        for (id, epoch, code) in [
+            (id, 1, ErrorCode::INVALID_FETCH_SESSION_EPOCH),
+            (id, 3, ErrorCode::INVALID_FETCH_SESSION_EPOCH),
+            (0, 1, ErrorCode::FETCH_SESSION_ID_NOT_FOUND),
+            (id ^ 1, 2, ErrorCode::FETCH_SESSION_ID_NOT_FOUND),
+        ] {
+            assert_eq!(sessions.begin(asked(id, epoch, []), 0).await.err(), Some(code), "{id} {epoch}");
+        }
+        assert!(sessions.begin(asked(id, 2, []), 0).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn additions_come_before_removals_and_an_empty_session_ends() {
+        let sessions = FetchSessions::new(10);
+        let id = open(&sessions, 2, false, 0).await;
+        let forget = |partitions: Vec<i32>| {
+            vec![ForgottenTopic { topic: Str::from("t"), partitions, ..Default::default() }]
+        };
+        let request = Asked { forgotten: forget(vec![0, 5]), ..asked(id, 1, [5, 6]) };
+        assert_eq!(next(&sessions, request, &[IDLE, IDLE]).await.0, [1, 6]);
+        let request = Asked { forgotten: forget(vec![1, 6]), ..asked(id, 2, []) };
+        let context = sessions.begin(request, 0).await.unwrap();
+        assert_eq!(context.end(&sessions, &[], 0), 0);
+        assert_eq!(sessions.count(), 0);
+    }
+
+    #[tokio::test]
+    async fn full_requests_close_the_session_that_they_name() {
+        let sessions = FetchSessions::new(10);
+        for epoch in [INITIAL_EPOCH, FINAL_EPOCH] {
+            let id = open(&sessions, 1, false, 0).await;
+            drop(sessions.begin(asked(id, epoch, [0]), 0).await.unwrap());
+            assert_eq!(sessions.count(), 0);
+        }
+    }
+
+    /// Kafka's order of eviction: stale ones, then others if they count for less and are no longer young.
+    #[tokio::test]
+    async fn a_full_cache_gives_up_what_counts_for_least() {
+        let young = EVICTION_MS;
+        let stale = EVICTION_MS + 1;
+        // partitions, privileged and time of the newcomer; whether it gets in.
+        let cases = [
+            (9, false, young, false),
+            (1, false, stale, true),
+            (1, true, young, true),
+            (9, true, young, true),
+        ];
+        for (partitions, privileged, now, fits) in cases {
+            let sessions = FetchSessions::new(1);
+            let old = open(&sessions, 3, false, 0).await;
+            let new = open(&sessions, partitions, privileged, now).await;
+            assert_eq!((new != 0, new != old), (fits, true), "{partitions} {privileged} {now}");
+            assert_eq!(sessions.count(), 1);
+        }
+        // In use all the time, hence not stale, but no longer young: it goes to a larger one only.
+        for (partitions, fits) in [(2, false), (3, false), (4, true)] {
+            let sessions = FetchSessions::new(1);
+            let old = open(&sessions, 3, false, 0).await;
+            drop(sessions.begin(asked(old, 1, []), stale).await.unwrap());
+            assert_eq!(open(&sessions, partitions, false, stale).await != 0, fits, "{partitions}");
+        }
+        assert_eq!(open(&FetchSessions::new(0), 1, false, 0).await, 0);
+    }
+}
