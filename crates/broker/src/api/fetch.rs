@@ -270,7 +270,7 @@ fn find(call: &Call, image: &Image, want: &mut Want) -> Result<Found, Stop> {
     let topic = topic.filter(|topic| topic.partition(want.index).is_some());
     let topic = topic.ok_or(Stop::Absent(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION))?;
     let log = call.broker.partitions.get(topic.id, want.index);
-    let log = log.ok_or(Stop::Unreadable(storage_error(call.version)))?;
+    let log = log.ok_or_else(|| Stop::Unreadable(storage_error(call.version)))?;
     Ok(((topic.id, want.index), log))
 }
 
