@@ -15,14 +15,20 @@ use crate::call::Call;
 use crate::router::{Answering, Outcome};
 
 pub(crate) mod api_versions;
+mod config_resource;
+mod create_partitions;
+mod create_topics;
 mod current_leader;
 mod delete_groups;
 mod delete_records;
+mod delete_topics;
 mod describe_cluster;
+mod describe_configs;
 mod describe_groups;
 mod describe_topic_partitions;
 mod fetch;
 mod find_coordinator;
+mod incremental_alter_configs;
 mod init_producer_id;
 mod list_groups;
 mod list_offsets;
@@ -41,10 +47,15 @@ pub static APIS: &[Api] = &[
     Api::of::<wire::DescribeGroupsRequest>(),
     Api::of::<wire::ListGroupsRequest>(),
     Api::of::<wire::ApiVersionsRequest>(),
+    Api::of::<wire::CreateTopicsRequest>(),
+    Api::of::<wire::DeleteTopicsRequest>(),
     Api::of::<wire::DeleteRecordsRequest>(),
     Api::of::<wire::InitProducerIdRequest>(),
     Api::of::<wire::OffsetForLeaderEpochRequest>(),
+    Api::of::<wire::DescribeConfigsRequest>(),
+    Api::of::<wire::CreatePartitionsRequest>(),
     Api::of::<wire::DeleteGroupsRequest>(),
+    Api::of::<wire::IncrementalAlterConfigsRequest>(),
     Api::of::<wire::DescribeClusterRequest>(),
     Api::of::<wire::DescribeTopicPartitionsRequest>(),
     Api::of::<wire::StreamsGroupDescribeRequest>(),

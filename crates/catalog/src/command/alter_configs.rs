@@ -34,6 +34,23 @@ pub struct AlterResource {
     pub ops: Vec<ConfigOp>,
 }
 
+impl AlterResource {
+    /// Checks 2, 3 and the operations of 4: what can be said without knowing the resource, and comes before
+    /// authorization.
+    ///
+    /// # Errors
+    /// INVALID_REQUEST.
+    pub fn check_form(&self) -> Result<(), Refusal> {
+        check_keys(self.ops.iter().map(|op| op.name.as_str()))?;
+        let nulls = self.ops.iter().filter(|op| op.value.is_none() && op.op != 1).map(|op| op.name.as_str());
+        check_nulls(nulls.collect())?;
+        if let Some(unknown) = self.ops.iter().find(|op| !matches!(op.op, 0..=3)) {
+            return Err(Refusal::invalid_request(format!("Unknown operation type {}", unknown.op)));
+        }
+        Ok(())
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigOp {
     pub name: String,
@@ -110,12 +127,7 @@ fn decide(
 }
 
 fn alter(image: &Image, request: &AlterResource) -> Result<Vec<Entry>, Refusal> {
-    check_keys(request.ops.iter().map(|op| op.name.as_str()))?;
-    let nulls = request.ops.iter().filter(|op| op.value.is_none() && op.op != 1).map(|op| op.name.as_str());
-    check_nulls(nulls.collect())?;
-    if let Some(unknown) = request.ops.iter().find(|op| !matches!(op.op, 0..=3)) {
-        return Err(Refusal::invalid_request(format!("Unknown operation type {}", unknown.op)));
-    }
+    request.check_form()?;
     let resource = Target::find(image, request.kind, &request.name)?;
     let mut configs = resource.configs(image);
     for op in &request.ops {
