@@ -330,6 +330,7 @@ async fn what_is_absent_does_not_end_a_long_poll_but_a_failed_read_does() {
     let response = soon(consumer.call(12, &request)).await;
     let part = parts(&response)[0];
     assert_eq!((part.error_code, part.high_watermark), (ErrorCode::OFFSET_OUT_OF_RANGE, -1));
+    assert_eq!(part.aborted_transactions, None);
     broker.stop().await;
 }
 

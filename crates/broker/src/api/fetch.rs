@@ -324,7 +324,11 @@ impl Part {
         let mut part = Self { id: (Uuid::ZERO, want.index), log: None, entry, slices, seen, held_back: 0 };
         match found {
             Ok((id, log)) => (part.id, part.log) = (id, Some(log)),
-            Err(Stop::Absent(code) | Stop::Unreadable(code)) => part.fail(code),
+            Err(Stop::Absent(code)) => {
+                part.fail(code);
+                part.entry.aborted_transactions = Some(Vec::new());
+            }
+            Err(Stop::Unreadable(code)) => part.fail(code),
         }
         part
     }
@@ -355,6 +359,7 @@ impl Part {
         self.entry.high_watermark = log.high_watermark();
         self.entry.last_stable_offset = log.last_stable_offset();
         self.entry.log_start_offset = log.log_start();
+        self.entry.aborted_transactions = None;
         self.entry.diverging_epoch =
             EpochEndOffset { epoch: end.epoch, end_offset: end.end, ..Default::default() };
         self.stop();
@@ -368,6 +373,7 @@ impl Part {
             high_watermark: -1,
             last_stable_offset: -1,
             log_start_offset: -1,
+            aborted_transactions: None,
             records: Some(Records::EMPTY),
             ..Default::default()
         };

@@ -290,8 +290,8 @@ fn success(index: i32, appended: &Appended) -> PartitionProduceResponse {
     }
 }
 
-/// Kafka tells the start of the log with errors of single records and of producers, but not where it failed before
-/// or beside them (K-10). Java producers decide by it what a lost producer id means.
+/// Kafka tells the start of the log with errors of records and of producers, but not where it failed before or beside
+/// them (K-10). Java producers decide by it what a lost producer id means. A message comes with single records only.
 fn failure(error: AppendError, log_start: Offset) -> Failure {
     let code = match &error {
         AppendError::InvalidRecord { .. } => ErrorCode::INVALID_RECORD,
@@ -309,7 +309,8 @@ fn failure(error: AppendError, log_start: Offset) -> Failure {
     match error {
         AppendError::InvalidRecord { message, records }
         | AppendError::InvalidTimestamp { message, records } => {
-            Failure { code, message: Some(message), records, log_start }
+            let message = (!records.is_empty()).then_some(message);
+            Failure { code, message, records, log_start }
         }
         AppendError::OutOfOrderSequence(_)
         | AppendError::StaleProducerEpoch(_)
