@@ -8,6 +8,7 @@ use crate::auth::Authorizer;
 use crate::catalog::Catalog;
 use crate::clock::Clock;
 use crate::fetch_session::FetchSessions;
+use crate::internal_topics::InternalTopics;
 use crate::net::listener::Connections;
 use crate::partitions::Partitions;
 use crate::producer_ids::ProducerIds;
@@ -26,6 +27,8 @@ pub struct Broker {
     /// Groups and committed offsets.
     pub groups: Arc<Shards<GroupShard>>,
     pub producer_ids: ProducerIds,
+    /// Internal topics of streams groups that are being created, or could not be.
+    pub internal_topics: InternalTopics,
     /// What consumers fetch, so that they need not say it each time.
     pub fetch_sessions: FetchSessions,
     /// Asked by every handler before it acts.

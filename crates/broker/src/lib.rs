@@ -14,6 +14,7 @@ pub mod chance;
 pub mod clock;
 pub mod fetch_session;
 mod host;
+mod internal_topics;
 pub mod net;
 pub mod partitions;
 pub mod producer_ids;

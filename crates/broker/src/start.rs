@@ -27,6 +27,7 @@ use crate::fetch_session::FetchSessions;
 use crate::host::RunTask;
 use crate::net::listener::{self, Connections, Listener};
 use crate::partitions::Partitions;
+use crate::internal_topics::InternalTopics;
 use crate::producer_ids::ProducerIds;
 use crate::settings::Settings;
 use crate::shards::Shards;
@@ -156,6 +157,7 @@ async fn open(
         partitions,
         groups,
         producer_ids: ProducerIds::default(),
+        internal_topics: InternalTopics::default(),
         fetch_sessions: FetchSessions::new(image.broker().max_incremental_fetch_session_cache_slots),
         authorizer,
     };

@@ -33,9 +33,13 @@ mod init_producer_id;
 mod list_groups;
 mod list_offsets;
 mod metadata;
+mod offset_commit;
+mod offset_delete;
+mod offset_fetch;
 mod offset_for_leader_epoch;
 mod produce;
 mod streams_group_describe;
+mod streams_group_heartbeat;
 
 /// Every API that is served, by key.
 pub static APIS: &[Api] = &[
@@ -43,6 +47,8 @@ pub static APIS: &[Api] = &[
     Api::of::<wire::FetchRequest>(),
     Api::of::<wire::ListOffsetsRequest>(),
     Api::of::<wire::MetadataRequest>(),
+    Api::of::<wire::OffsetCommitRequest>(),
+    Api::of::<wire::OffsetFetchRequest>(),
     Api::of::<wire::FindCoordinatorRequest>(),
     Api::of::<wire::DescribeGroupsRequest>(),
     Api::of::<wire::ListGroupsRequest>(),
@@ -56,8 +62,10 @@ pub static APIS: &[Api] = &[
     Api::of::<wire::CreatePartitionsRequest>(),
     Api::of::<wire::DeleteGroupsRequest>(),
     Api::of::<wire::IncrementalAlterConfigsRequest>(),
+    Api::of::<wire::OffsetDeleteRequest>(),
     Api::of::<wire::DescribeClusterRequest>(),
     Api::of::<wire::DescribeTopicPartitionsRequest>(),
+    Api::of::<wire::StreamsGroupHeartbeatRequest>(),
     Api::of::<wire::StreamsGroupDescribeRequest>(),
 ];
 

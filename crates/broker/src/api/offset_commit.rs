@@ -1,0 +1,142 @@
+//! OffsetCommit (key 8), v2–10: stores offsets of a group.
+//!
+//! v5: no retention time (KIP-211). v6: leader epochs. v7: instance ids. v9: members of the new protocols. v10: topic
+//! ids in place of names. The shard's own checks stand in `coordinator/src/group/offsets/commit.rs`.
+//!
+//! 1. READ on the group          else GROUP_AUTHORIZATION_FAILED on every partition
+//! 2. v10: the topic id is known else UNKNOWN_TOPIC_ID on its partitions
+//! 3. READ on the topic          else TOPIC_AUTHORIZATION_FAILED on its partitions
+//! 4. the topic exists           else UNKNOWN_TOPIC_OR_PARTITION on its partitions
+//! 5. the partition exists       else UNKNOWN_TOPIC_OR_PARTITION
+//! 6. the shard answers          else NOT_COORDINATOR or COORDINATOR_LOAD_IN_PROGRESS on every partition
+//!
+//! If nothing is left after 5 the shard is not asked, so errors of the group are not told (5.3 rule 5). A topic with
+//! refused and accepted partitions is one topic of the answer.
+
+use std::ops::RangeInclusive;
+
+use catalog::{Image, Topic};
+use coordinator::group::{GroupReply, GroupRequest};
+use wire::offset_commit::request::{OffsetCommitRequestPartition, OffsetCommitRequestTopic};
+use wire::offset_commit::response::{OffsetCommitResponsePartition, OffsetCommitResponseTopic};
+use wire::{ErrorCode, OffsetCommitRequest, OffsetCommitResponse, Str, Uuid};
+
+use super::Handler;
+use crate::auth::{Operation, Resource};
+use crate::call::Call;
+
+/// First version that names topics by id.
+const BY_ID: i16 = 10;
+
+impl Handler for OffsetCommitRequest {
+    const SERVED: RangeInclusive<i16> = 2..=10;
+
+    async fn handle(call: Call, mut request: Self) -> OffsetCommitResponse {
+        if !call.allow(Operation::Read, Resource::Group(request.group_id.as_bytes())) {
+            let refused = |topic: &_| refused_topic(topic, ErrorCode::GROUP_AUTHORIZATION_FAILED);
+            return answer(&call, request.topics.iter().map(refused).collect());
+        }
+        let mut topics = Vec::with_capacity(request.topics.len());
+        let mut accepted = Vec::with_capacity(request.topics.len());
+        for topic in std::mem::take(&mut request.topics) {
+            let (keep, refused) = sort_out(&call, topic);
+            topics.push(refused);
+            accepted.extend(keep.filter(|topic| !topic.partitions.is_empty()));
+        }
+        if !accepted.is_empty() {
+            let asked = accepted.clone();
+            let group = request.group_id.clone();
+            let question = GroupRequest::OffsetCommit(Self { topics: accepted, ..request });
+            let code = match call.broker.groups.ask(&group, call.caller.clone(), question).await {
+                Ok(GroupReply::OffsetCommit(reply)) => return answer(&call, merge(topics, reply.topics)),
+                Ok(other) => super::mismatch("OffsetCommit", &other),
+                Err(unavailable) => unavailable.into(),
+            };
+            topics = merge(topics, asked.iter().map(|topic| refused_topic(topic, code)).collect());
+        }
+        answer(&call, topics)
+    }
+}
+
+/// Checks 2 to 5: what goes to the shard, with name and id, and what is refused. The refused part names the topic as
+/// the answer will, also if nothing of it is refused, so that topics keep the order of the request.
+fn sort_out(
+    call: &Call,
+    mut topic: OffsetCommitRequestTopic,
+) -> (Option<OffsetCommitRequestTopic>, OffsetCommitResponseTopic) {
+    let image = call.image();
+    let known = match find(call.version, &image, &topic) {
+        Ok(known) => known,
+        Err(code) => return (None, refused_topic(&topic, code)),
+    };
+    if let Some(known) = known {
+        topic.name = Str::from(&*known.name);
+    }
+    if !call.allow(Operation::Read, Resource::Topic(topic.name.as_bytes())) {
+        return (None, refused_topic(&topic, ErrorCode::TOPIC_AUTHORIZATION_FAILED));
+    }
+    let Some(known) = known else {
+        return (None, refused_topic(&topic, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION));
+    };
+    topic.topic_id = known.id;
+    let exists =
+        |partition: &OffsetCommitRequestPartition| known.partition(partition.partition_index).is_some();
+    let (keep, missing) = std::mem::take(&mut topic.partitions).into_iter().partition(exists);
+    let refused = refused_topic(
+        &OffsetCommitRequestTopic { partitions: missing, ..topic.clone() },
+        ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
+    );
+    (Some(OffsetCommitRequestTopic { partitions: keep, ..topic }), refused)
+}
+
+/// The topic, if there is one. An unknown id is an error of its own, whoever asks.
+fn find<'a>(
+    version: i16,
+    image: &'a Image,
+    topic: &OffsetCommitRequestTopic,
+) -> Result<Option<&'a Topic>, ErrorCode> {
+    if version >= BY_ID {
+        return image.topic_by_id(topic.topic_id).map(Some).ok_or(ErrorCode::UNKNOWN_TOPIC_ID);
+    }
+    Ok(topic.name.as_str().and_then(|name| image.topic(name)))
+}
+
+/// Adds the shard's results to the refused ones, topic by topic.
+fn merge(
+    mut topics: Vec<OffsetCommitResponseTopic>,
+    answered: Vec<OffsetCommitResponseTopic>,
+) -> Vec<OffsetCommitResponseTopic> {
+    // Both lists have the order of the request, and each answered topic stands in the first one.
+    let mut rest = topics.iter_mut();
+    for topic in answered {
+        if let Some(place) = rest.find(|it| it.name == topic.name && it.topic_id == topic.topic_id) {
+            place.partitions.extend(topic.partitions);
+        }
+    }
+    topics
+}
+
+fn refused_topic(topic: &OffsetCommitRequestTopic, error_code: ErrorCode) -> OffsetCommitResponseTopic {
+    let partition = |partition: &OffsetCommitRequestPartition| OffsetCommitResponsePartition {
+        partition_index: partition.partition_index,
+        error_code,
+        ..Default::default()
+    };
+    OffsetCommitResponseTopic {
+        name: topic.name.clone(),
+        topic_id: topic.topic_id,
+        partitions: topic.partitions.iter().map(partition).collect(),
+        ..Default::default()
+    }
+}
+
+/// Names or ids, as the version has them.
+fn answer(call: &Call, mut topics: Vec<OffsetCommitResponseTopic>) -> OffsetCommitResponse {
+    for topic in &mut topics {
+        match call.version >= BY_ID {
+            true => topic.name = Str::default(),
+            false => topic.topic_id = Uuid::ZERO,
+        }
+    }
+    OffsetCommitResponse { topics, ..Default::default() }
+}
