@@ -137,11 +137,15 @@ impl FetchSessions {
         match session_epoch {
             FINAL_EPOCH => {
                 self.close(session_id);
-                Ok(Context::Sessionless(wants(topics, by_topic_id).collect()))
+                Ok(Context::Sessionless(last_of_each(wants(topics, by_topic_id).collect())))
             }
             INITIAL_EPOCH => {
                 self.close(session_id);
-                Ok(Context::Full { wants: wants(topics, by_topic_id).collect(), by_topic_id, privileged })
+                Ok(Context::Full {
+                    wants: last_of_each(wants(topics, by_topic_id).collect()),
+                    by_topic_id,
+                    privileged,
+                })
             }
             _ => self.resume(Asked { topics, ..asked }, now).await,
         }
@@ -370,6 +374,19 @@ fn wants(topics: Vec<FetchTopic>, by_topic_id: bool) -> impl Iterator<Item = Wan
     })
 }
 
+/// A partition that is named more than once counts as it is named last, in its first place.
+fn last_of_each(wants: Vec<Want>) -> Vec<Want> {
+    let mut last = HashMap::with_capacity(wants.len());
+    for (place, want) in wants.iter().enumerate() {
+        last.insert((&want.topic, want.index), place);
+    }
+    if last.len() == wants.len() {
+        return wants;
+    }
+    let places: Vec<_> = wants.iter().filter_map(|want| last.remove(&(&want.topic, want.index))).collect();
+    places.into_iter().filter_map(|place| wants.get(place)).map(Want::copy).collect()
+}
+
 fn next_epoch(epoch: i32) -> i32 {
     epoch.checked_add(1).unwrap_or(1)
 }
@@ -473,6 +490,14 @@ mod tests {
         let context = sessions.begin(request, 0).await.unwrap();
         assert_eq!(context.end(&sessions, &[], 0), 0);
         assert_eq!(sessions.count(), 0);
+    }
+
+    #[test]
+    fn a_partition_counts_as_it_is_named_last() {
+        let mut again = topic("t", [1]);
+        again.partitions[0].fetch_offset = 7;
+        let all = last_of_each(wants(vec![topic("t", [1, 2]), again], false).collect());
+        assert_eq!(all.iter().map(|it| (it.index, it.fetch_offset)).collect::<Vec<_>>(), [(1, 7), (2, 0)]);
     }
 
     #[tokio::test]

@@ -4,7 +4,7 @@
 //! v6 flexible; v7 to v9 and v11 the special timestamps -3 (KIP-734), -4 (KIP-405), -5 (KIP-1005), -6 (KIP-1023);
 //! v10 timeout (KIP-1075), which only tiered logs need.
 //! 1. DESCRIBE on the topic                else TOPIC_AUTHORIZATION_FAILED
-//! 2. the partition is named once          else INVALID_REQUEST
+//! 2. the partition is named once          else INVALID_REQUEST, told once
 //! 3. this version has the timestamp       else UNSUPPORTED_VERSION
 //! 4. the partition exists                 else UNKNOWN_TOPIC_OR_PARTITION
 //! 5. its log is open                      else KAFKA_STORAGE_ERROR
@@ -43,6 +43,7 @@ impl Handler for ListOffsetsRequest {
         let image = call.image();
         let isolation = isolation(request.isolation_level);
         let twice = named_twice(&request);
+        let mut told = BTreeSet::new();
         let mut topics = Vec::with_capacity(request.topics.len());
         for wanted in &request.topics {
             let name = &wanted.name;
@@ -50,9 +51,13 @@ impl Handler for ListOffsetsRequest {
             let topic = name.as_str().and_then(|name| image.topic(name));
             let mut partitions = Vec::with_capacity(wanted.partitions.len());
             for partition in &wanted.partitions {
+                let id = (name, partition.partition_index);
+                if twice.contains(&id) && !told.insert(id) {
+                    continue;
+                }
                 let found = if !allowed {
                     Err(ErrorCode::TOPIC_AUTHORIZATION_FAILED)
-                } else if twice.contains(&(name, partition.partition_index)) {
+                } else if twice.contains(&id) {
                     Err(ErrorCode::INVALID_REQUEST)
                 } else {
                     find(&call, topic, partition, isolation).await

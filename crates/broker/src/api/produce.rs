@@ -10,7 +10,8 @@
 //! 2. v13: the topic id is known           else UNKNOWN_TOPIC_ID
 //! 3. WRITE on the topic                   else TOPIC_AUTHORIZATION_FAILED
 //! 4. the partition exists                 else UNKNOWN_TOPIC_OR_PARTITION
-//! 5. the records are not null             else INVALID_RECORD; Kafka never answers this
+//! 5. the records are one batch, magic 2   else INVALID_RECORD (also for null, which Kafka never answers), or
+//!    CORRUPT_MESSAGE (K-8)
 //! 6. below v7 the codec is not zstd       else UNSUPPORTED_COMPRESSION_TYPE
 //! 7. acks are -1, 0 or 1                  else INVALID_REQUIRED_ACKS
 //! 8. the batch is not transactional       else INVALID_PRODUCER_ID_MAPPING
@@ -39,7 +40,7 @@ use bytes::Bytes;
 use catalog::{Image, PartitionInfo, Topic};
 use coordinator::Millis;
 use storage::Offset;
-use storage::partition::{AppendError, Appended, Origin, Partition, RecordError};
+use storage::partition::{AppendError, Appended, Origin, Partition, RecordError, single};
 use tokio::time::{Instant, timeout_at};
 use wire::batch::{Attributes, BatchHeader, Codec};
 use wire::produce::request::TopicProduceData;
@@ -54,6 +55,8 @@ use crate::call::Call;
 
 /// Client id of Kafka's own tools, which may write internal topics.
 const ADMIN_CLIENT: &[u8] = b"__admin_client";
+/// Told for null records.
+const NO_RECORDS: &str = "The partition has no records.";
 /// With one replica Kafka has committed a record as soon as it is appended, so clients with tiny timeouts never
 /// see REQUEST_TIMED_OUT there. A flush must not make them.
 const FLUSH_PATIENCE_MIN_MS: i32 = 1_000;
@@ -192,16 +195,15 @@ impl Produce {
         if topic.partition(index).is_none() {
             return Err(Failure::new(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION));
         }
-        let records =
-            records.ok_or_else(|| Failure::invalid_record("The partition has no records."))?.bytes();
-        let attributes = attributes(&records);
-        if self.call.version < 7 && attributes.is_some_and(|it| it.codec() == Ok(Codec::Zstd)) {
+        let records = records.ok_or_else(|| Failure::invalid_record(NO_RECORDS))?.bytes();
+        let attributes = single(&records).map_err(malformed)?.header.attributes;
+        if self.call.version < 7 && attributes.codec() == Ok(Codec::Zstd) {
             return Err(Failure::new(ErrorCode::UNSUPPORTED_COMPRESSION_TYPE));
         }
         if !(-1..=1).contains(&self.acks) {
             return Err(Failure::new(ErrorCode::INVALID_REQUIRED_ACKS));
         }
-        if attributes.is_some_and(Attributes::is_transactional) {
+        if attributes.is_transactional() {
             return Err(Failure::new(ErrorCode::INVALID_PRODUCER_ID_MAPPING));
         }
         if topic.internal && self.call.caller.client_id.as_bytes() != ADMIN_CLIENT {
@@ -288,6 +290,12 @@ fn success(index: i32, appended: &Appended) -> PartitionProduceResponse {
         log_start_offset: appended.log_start,
         ..Default::default()
     }
+}
+
+/// Rule 5: nothing is told of the log, and a message only about what can't be read at all.
+fn malformed(error: AppendError) -> Failure {
+    let message = matches!(error, AppendError::Corrupt(_)).then(|| error.to_string());
+    Failure { message, ..failure(error, -1) }
 }
 
 /// Kafka tells the start of the log with errors of records and of producers, but not where it failed before or beside
