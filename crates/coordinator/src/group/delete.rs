@@ -9,6 +9,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::group::consumer;
 use crate::group::fail::Fail;
 use crate::group::offsets;
 use crate::group::state::Group;
@@ -47,6 +48,7 @@ fn delete_one(step: &mut Step<'_>, id: &Str) -> Result<(), Fail> {
     for record in group_tombstones {
         step.record(record);
     }
+    consumer::forget(step, id);
     streams::forget(step, id);
     Ok(())
 }
@@ -56,6 +58,7 @@ fn delete_one(step: &mut Step<'_>, id: &Str) -> Result<(), Fail> {
 fn tombstones(id: &Str, group: &Group) -> Vec<Record> {
     match group {
         Group::Simple => vec![Record::GroupMetadata(GroupMetadataKey { group: id.clone() }, None)],
+        Group::Consumer(group) => consumer::group_tombstones(id, group),
         Group::Streams(group) => streams::group_tombstones(id, group),
     }
 }

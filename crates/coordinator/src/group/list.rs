@@ -12,7 +12,10 @@ use crate::group::state::{Group, Hard};
 use crate::group::step::Step;
 use crate::group::streams;
 use wire::list_groups::response::ListedGroup;
-use wire::{ErrorCode, ListGroupsRequest, ListGroupsResponse, Str, describe_groups, streams_group_describe};
+use wire::{
+    ErrorCode, ListGroupsRequest, ListGroupsResponse, Str, consumer_group_describe, describe_groups,
+    streams_group_describe,
+};
 
 /// First version of DescribeGroups that tells why a group is Dead.
 const NOT_FOUND_VERSION: i16 = 6;
@@ -22,6 +25,7 @@ impl Group {
     pub fn type_name(&self) -> &'static str {
         match self {
             Self::Simple => "classic",
+            Self::Consumer(_) => "consumer",
             Self::Streams(_) => "streams",
         }
     }
@@ -30,6 +34,7 @@ impl Group {
     pub fn protocol_type(&self) -> &'static str {
         match self {
             Self::Simple => "",
+            Self::Consumer(_) => "consumer",
             Self::Streams(_) => "streams",
         }
     }
@@ -38,6 +43,7 @@ impl Group {
     pub fn state_name(&self) -> &'static str {
         match self {
             Self::Simple => "Empty",
+            Self::Consumer(group) => group.state_name(),
             Self::Streams(group) => group.state_name(),
         }
     }
@@ -46,6 +52,7 @@ impl Group {
     pub fn is_empty(&self) -> bool {
         match self {
             Self::Simple => true,
+            Self::Consumer(group) => group.is_empty(),
             Self::Streams(group) => group.is_empty(),
         }
     }
@@ -86,7 +93,7 @@ pub(super) fn describe(hard: &Hard, api_version: i16, id: &Str) -> describe_grou
                 ..described
             };
         }
-        Some(Group::Streams(_)) => format!("Group {id} is not a classic group."),
+        Some(Group::Consumer(_) | Group::Streams(_)) => format!("Group {id} is not a classic group."),
         None => format!("Group {id} not found."),
     };
     let dead =
@@ -109,12 +116,32 @@ pub(super) fn describe_streams(
     let fail = match step.hard.group(id) {
         _ if id.is_empty() => Fail::from(ErrorCode::INVALID_GROUP_ID),
         Some(Group::Streams(group)) => return streams::describe(step, id, group),
-        Some(Group::Simple) => {
+        Some(Group::Simple | Group::Consumer(_)) => {
             Fail::new(ErrorCode::GROUP_ID_NOT_FOUND, format!("Group {id} is not a streams group."))
         }
         None => Fail::new(ErrorCode::GROUP_ID_NOT_FOUND, format!("Streams group {id} not found.")),
     };
     streams_group_describe::response::DescribedGroup {
+        group_id: id.clone(),
+        error_code: fail.code,
+        error_message: fail.message.map(Str::from),
+        ..Default::default()
+    }
+}
+
+/// One group of ConsumerGroupDescribe (17).
+pub(super) fn describe_consumer(
+    step: &Step<'_>,
+    id: &Str,
+) -> consumer_group_describe::response::DescribedGroup {
+    let fail = match step.hard.group(id) {
+        _ if id.is_empty() => Fail::from(ErrorCode::INVALID_GROUP_ID),
+        Some(Group::Simple | Group::Consumer(_) | Group::Streams(_)) => {
+            Fail::new(ErrorCode::GROUP_ID_NOT_FOUND, format!("Group {id} is not a consumer group."))
+        }
+        None => Fail::new(ErrorCode::GROUP_ID_NOT_FOUND, format!("Group {id} not found.")),
+    };
+    consumer_group_describe::response::DescribedGroup {
         group_id: id.clone(),
         error_code: fail.code,
         error_message: fail.message.map(Str::from),

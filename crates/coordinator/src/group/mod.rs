@@ -7,6 +7,7 @@
 //! This file only sends each event to the function that decides about it. It must not know the
 //! rules of any group type.
 
+pub mod consumer;
 pub mod delete;
 pub mod fail;
 pub mod list;
@@ -19,6 +20,7 @@ pub mod streams;
 
 use crate::machine::{At, Caller, Cx, Event, Machine, Millis, Output};
 use wire::consumer_offsets::Record;
+use wire::{ConsumerGroupHeartbeatResponse, Str};
 
 pub use fail::Fail;
 pub use request::{GroupReply, GroupRequest, GroupTask, GroupTaskResult, StreamsHeartbeatReply};
@@ -102,6 +104,20 @@ fn answer(step: &mut Step<'_>, caller: &Caller, request: GroupRequest) -> GroupR
         GroupRequest::StreamsGroupDescribe(ids) => {
             GroupReply::StreamsGroupDescribe(ids.iter().map(|id| list::describe_streams(step, id)).collect())
         }
+        GroupRequest::ConsumerGroupHeartbeat(it) => {
+            let reply = consumer::heartbeat(step, caller, &it);
+            GroupReply::ConsumerGroupHeartbeat(reply.unwrap_or_else(|fail| {
+                assert!(step.hard.recorded().is_empty(), "a refused heartbeat left records");
+                ConsumerGroupHeartbeatResponse {
+                    error_code: fail.code,
+                    error_message: fail.message.map(Str::from),
+                    ..Default::default()
+                }
+            }))
+        }
+        GroupRequest::ConsumerGroupDescribe(ids) => GroupReply::ConsumerGroupDescribe(
+            ids.iter().map(|id| list::describe_consumer(step, id)).collect(),
+        ),
         GroupRequest::DescribeGroups(ids) => GroupReply::DescribeGroups(
             ids.iter().map(|id| list::describe(&step.hard, caller.api_version, id)).collect(),
         ),

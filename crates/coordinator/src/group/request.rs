@@ -10,8 +10,9 @@ use wire::delete_groups::response::DeletableGroupResult;
 use wire::offset_fetch::request::OffsetFetchRequestGroup;
 use wire::offset_fetch::response::OffsetFetchResponseGroup;
 use wire::{
-    ListGroupsRequest, ListGroupsResponse, OffsetCommitRequest, OffsetCommitResponse, OffsetDeleteRequest,
-    OffsetDeleteResponse, Str, StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse, describe_groups,
+    ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse, ListGroupsRequest, ListGroupsResponse,
+    OffsetCommitRequest, OffsetCommitResponse, OffsetDeleteRequest, OffsetDeleteResponse, Str,
+    StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse, consumer_group_describe, describe_groups,
     streams_group_describe,
 };
 
@@ -26,6 +27,8 @@ pub enum GroupRequest {
     OffsetDelete(OffsetDeleteRequest),
     StreamsGroupHeartbeat(Box<StreamsGroupHeartbeatRequest>),
     StreamsGroupDescribe(Vec<Str>),
+    ConsumerGroupHeartbeat(Box<ConsumerGroupHeartbeatRequest>),
+    ConsumerGroupDescribe(Vec<Str>),
     DescribeGroups(Vec<Str>),
     ListGroups(ListGroupsRequest),
     DeleteGroups(Vec<Str>),
@@ -48,6 +51,8 @@ pub enum GroupReply {
     OffsetDelete(OffsetDeleteResponse),
     StreamsGroupHeartbeat(Box<StreamsHeartbeatReply>),
     StreamsGroupDescribe(Vec<streams_group_describe::response::DescribedGroup>),
+    ConsumerGroupHeartbeat(ConsumerGroupHeartbeatResponse),
+    ConsumerGroupDescribe(Vec<consumer_group_describe::response::DescribedGroup>),
     DescribeGroups(Vec<describe_groups::response::DescribedGroup>),
     ListGroups(ListGroupsResponse),
     DeleteGroups(Vec<DeletableGroupResult>),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::group::consumer::ConsumerSoft;
 use crate::group::streams::StreamsSoft;
 use crate::group::streams::hash::TopicHashes;
 use crate::timers::Timers;
@@ -13,7 +14,9 @@ pub struct Soft {
     pub timers: Timers<TimerKey>,
     /// By group id. An entry goes when its group is deleted.
     pub streams: BTreeMap<Str, StreamsSoft>,
-    /// Of the topics that streams groups require.
+    /// By group id. An entry goes when its group is deleted.
+    pub consumer: BTreeMap<Str, ConsumerSoft>,
+    /// Of the topics that streams groups require and consumer groups subscribe to.
     pub topic_hashes: TopicHashes,
 }
 
@@ -22,8 +25,8 @@ pub struct Soft {
 pub enum TimerKey {
     /// The initial rebalance delay of a streams group (H-33, H-60).
     InitialRebalance { group: Str },
-    /// A member that was not heard of (H-39, H-72).
+    /// A member of a streams or consumer group that was not heard of (H-39, H-72; 16.3).
     Session { group: Str, member: Str },
-    /// A member that was told to give up tasks (H-38, H-73).
+    /// One that was told to give up tasks or partitions (H-38, H-73; 16.3).
     Rebalance { group: Str, member: Str },
 }

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::group::consumer::ConsumerGroup;
 use crate::group::offsets::Offsets;
 use crate::group::streams::StreamsGroup;
 use crate::machine::At;
@@ -26,6 +27,7 @@ pub enum Group {
     /// A group that exists by its committed offsets alone: without members, of no protocol type.
     /// Shown as an empty classic group; it gives way to any type that may follow a classic group.
     Simple,
+    Consumer(ConsumerGroup),
     Streams(StreamsGroup),
 }
 
@@ -38,7 +40,15 @@ impl Hard {
     pub fn streams(&self, id: &Str) -> Option<&StreamsGroup> {
         match self.groups.get(id) {
             Some(Group::Streams(group)) => Some(group),
-            Some(Group::Simple) | None => None,
+            Some(Group::Simple | Group::Consumer(_)) | None => None,
+        }
+    }
+
+    /// The consumer group of this id; `None` also if the group is of another type.
+    pub fn consumer(&self, id: &Str) -> Option<&ConsumerGroup> {
+        match self.groups.get(id) {
+            Some(Group::Consumer(group)) => Some(group),
+            Some(Group::Simple | Group::Streams(_)) | None => None,
         }
     }
 
@@ -124,7 +134,7 @@ impl Hard {
         }
         match self.groups.get_mut(id) {
             Some(Group::Streams(group)) => Some(group),
-            Some(Group::Simple) | None => None,
+            Some(Group::Simple | Group::Consumer(_)) | None => None,
         }
     }
 
@@ -143,6 +153,7 @@ impl Hard {
         match slot {
             Group::Streams(group) => group,
             Group::Simple => unreachable!("a simple group was just replaced"),
+            Group::Consumer(_) => panic!("records of a streams group {id} in the place of a consumer group"),
         }
     }
 

@@ -238,6 +238,10 @@ pub(crate) fn reply(asked: &str, reply: &GroupReply) -> String {
             [it.error_code.name().to_owned()].into_iter().chain(topics).collect()
         }
         GroupReply::StreamsGroupDescribe(groups) => groups.iter().flat_map(described).collect(),
+        GroupReply::ConsumerGroupHeartbeat(it) => vec![it.error_code.name().to_owned()],
+        GroupReply::ConsumerGroupDescribe(groups) => {
+            groups.iter().map(|it| it.error_code.name().to_owned()).collect()
+        }
         GroupReply::DescribeGroups(groups) => groups.iter().map(described_classic).collect(),
         GroupReply::ListGroups(it) => {
             let groups = it.groups.iter().map(|it| {

@@ -46,6 +46,7 @@ fn check(step: &Step<'_>, caller: &Caller, request: &OffsetCommitRequest) -> Res
         // 9.3 rules 2 and 3: an empty group knows no members.
         Some(Group::Simple) if request.generation_id_or_member_epoch < 0 => Ok(()),
         Some(Group::Simple) => Err(ErrorCode::UNKNOWN_MEMBER_ID.into()),
+        Some(Group::Consumer(_)) => Err(ErrorCode::UNKNOWN_MEMBER_ID.into()),
         Some(Group::Streams(group)) => check_streams(group, caller.api_version, request),
     }
 }

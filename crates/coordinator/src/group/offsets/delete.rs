@@ -38,7 +38,7 @@ fn delete_topic(
 ) -> OffsetDeleteResponseTopic {
     let subscribed = match step.hard.group(group) {
         Some(Group::Streams(it)) => it.subscribes_to(&topic.name),
-        Some(Group::Simple) | None => false,
+        Some(Group::Simple | Group::Consumer(_)) | None => false,
     };
     let error_code = if subscribed { ErrorCode::GROUP_SUBSCRIBED_TO_TOPIC } else { ErrorCode::NONE };
     let mut partitions = Vec::new();

@@ -62,7 +62,7 @@ pub fn heartbeat(
         _ => Some(existing_group(&step.hard, &request.group_id)?),
     };
     let is_new_group = group.is_none();
-    let Soft { streams, topic_hashes, timers } = &mut *step.soft;
+    let Soft { streams, topic_hashes, timers, .. } = &mut *step.soft;
     let heartbeat = Heartbeat {
         now: step.now,
         image: step.image,
@@ -87,6 +87,10 @@ pub fn heartbeat(
 fn joinable_group<'h>(hard: &'h Hard, group_id: &Str) -> Result<Option<&'h StreamsGroup>, Fail> {
     match hard.group(group_id) {
         Some(Group::Streams(group)) => Ok(Some(group)),
+        Some(Group::Consumer(_)) => {
+            let message = format!("Group {group_id} is not a streams group.");
+            Err(Fail::new(ErrorCode::GROUP_ID_NOT_FOUND, message))
+        }
         Some(Group::Simple) | None => Ok(None),
     }
 }
@@ -95,7 +99,7 @@ fn joinable_group<'h>(hard: &'h Hard, group_id: &Str) -> Result<Option<&'h Strea
 pub(super) fn existing_group<'h>(hard: &'h Hard, group_id: &Str) -> Result<&'h StreamsGroup, Fail> {
     let message = match hard.group(group_id) {
         Some(Group::Streams(group)) => return Ok(group),
-        Some(Group::Simple) => format!("Group {group_id} is not a streams group."),
+        Some(Group::Simple | Group::Consumer(_)) => format!("Group {group_id} is not a streams group."),
         None => format!("Streams group {group_id} not found."),
     };
     Err(Fail::new(ErrorCode::GROUP_ID_NOT_FOUND, message))
