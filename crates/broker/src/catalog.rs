@@ -80,7 +80,20 @@ impl Catalog {
     }
 
     /// Decides a command and waits until its effect can be seen everywhere in this broker.
-    pub async fn submit<C: Command>(&self, command: C) -> Result<C::Reply, Refusal> {
+    ///
+    /// What has begun is carried through, also if the caller stops waiting: a client that goes away
+    /// must not leave an image that only some have heard of.
+    pub async fn submit<C>(self: &Arc<Self>, command: C) -> Result<C::Reply, Refusal>
+    where
+        C: Command + Send + 'static,
+        C::Reply: Send,
+    {
+        let catalog = Arc::clone(self);
+        let done = tokio::spawn(async move { catalog.carry_out(command).await }).await;
+        done.unwrap_or_else(|failed| Err(storage_failed(&failed.to_string())))
+    }
+
+    async fn carry_out<C: Command>(&self, command: C) -> Result<C::Reply, Refusal> {
         let mut turn = self.turn.lock().await;
         for _ in 0..TRIES_MAX {
             let image = self.image();
@@ -102,7 +115,7 @@ impl Catalog {
     }
 
     /// Creates one of the broker's own topics, unless it is there.
-    pub async fn create_internal_topic(&self, name: &str) -> Result<(), Refusal> {
+    pub async fn create_internal_topic(self: &Arc<Self>, name: &str) -> Result<(), Refusal> {
         let image = self.image();
         if image.topic(name).is_some() {
             return Ok(());

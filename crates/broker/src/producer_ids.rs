@@ -4,6 +4,7 @@
 //! crash; what was left of a block is lost, as in Kafka.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use ::catalog::Refusal;
 use ::catalog::command::AllocateProducerIds;
@@ -19,7 +20,7 @@ pub struct ProducerIds {
 
 impl ProducerIds {
     /// An id that nobody had before. The error is why no block could be had.
-    pub async fn next(&self, catalog: &Catalog) -> Result<i64, Refusal> {
+    pub async fn next(&self, catalog: &Arc<Catalog>) -> Result<i64, Refusal> {
         let mut block = self.block.lock().await;
         if block.is_empty() {
             let taken = catalog.submit(AllocateProducerIds).await?;

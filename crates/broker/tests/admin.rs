@@ -508,6 +508,29 @@ async fn topics_and_settings_outlive_the_broker() {
     broker.stop().await;
 }
 
+/// A client that goes away while its request is carried out leaves nothing half done.
+#[tokio::test]
+async fn what_has_begun_is_carried_through_without_the_client() {
+    let broker = TestBroker::start().await;
+    let catalog = broker.broker().catalog.clone();
+    let begun = catalog.create_internal_topic("__consumer_offsets");
+    // One poll, then nobody waits any more.
+    tokio::select! {
+        biased;
+        done = begun => panic!("the creation did not wait: {done:?}"),
+        () = std::future::ready(()) => {}
+    }
+    let group = Str::from_static("g");
+    let told = async {
+        while broker.broker().groups.partition_of(&group).is_none() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(common::PATIENCE, told).await.expect("the shards were not told");
+    assert!(catalog.image().topic("__consumer_offsets").is_some());
+    broker.stop().await;
+}
+
 #[tokio::test]
 async fn creation_needs_create_on_the_cluster_or_the_topic() {
     let broker = TestBroker::denying(Operation::Create).await;

@@ -2,8 +2,8 @@
 
 use crate::command::Refusal;
 use crate::config::{
-    BOUNDS, BrokerConfigs, Configs, Row, Scope, Update, base_name, broker_row, effective, items, normalize,
-    number, row,
+    BOUNDS, BrokerConfigs, Configs, Kind, Row, Scope, Update, base_name, broker_row, effective, items,
+    normalize, number, row,
 };
 use crate::{ErrorCode, Image};
 
@@ -158,11 +158,15 @@ pub(crate) fn broker_set(broker: &BrokerConfigs, configs: &Configs) -> Result<()
     Ok(())
 }
 
-/// One value of a client metrics subscription. Errors are INVALID_REQUEST (K-6), but for bad patterns (6.6).
+/// One value of a client metrics subscription. Errors are INVALID_REQUEST (K-6), but for what is no number and for bad
+/// patterns (6.6).
 pub(crate) fn client_metrics_value(key: &str, value: &str) -> Result<String, Refusal> {
     let Some(row) = row(Scope::ClientMetrics, key) else {
         return Err(Refusal::invalid_request(format!("Unknown client metrics configuration {key}")));
     };
+    if row.kind == Kind::Int && value.trim().parse::<i32>().is_err() {
+        return checked(row, value);
+    }
     let value =
         checked(row, value).map_err(|refusal| Refusal { code: ErrorCode::INVALID_REQUEST, ..refusal })?;
     if key == "match" {

@@ -89,7 +89,11 @@ fn kdiff(release: bool, extra: &[&str]) -> Result<(), Failure> {
     let only =
         cases.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect::<Vec<_>>().join("|");
     let (tool, recording) = (tool.to_string_lossy().into_owned(), recording.to_string_lossy().into_owned());
+    // The tool's own cases, and those that were written here.
+    let (theirs, ours) = (run::root().join("../shared/tools/kdiff/cases"), run::root().join("interop/kdiff"));
+    let (theirs, ours) = (theirs.to_string_lossy().into_owned(), ours.to_string_lossy().into_owned());
     let mut words = vec!["python3", "-B", &tool, "--against", &recording, "--subject", &broker.address];
+    words.extend([theirs.as_str(), ours.as_str()]);
     if extra.is_empty() {
         words.extend(["--only", &only]);
     }

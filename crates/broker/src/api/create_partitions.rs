@@ -61,6 +61,8 @@ fn denied() -> Refusal {
 fn result(name: &str, answer: Result<(), Refusal>) -> CreatePartitionsTopicResult {
     let (error_code, error_message) = match answer {
         Ok(()) => (ErrorCode::NONE, None),
+        // Kafka says no more than the code does here.
+        Err(refusal) if refusal.code == ErrorCode::UNKNOWN_TOPIC_OR_PARTITION => (refusal.code, None),
         Err(refusal) => (refusal.code, Some(Str::from(refusal.message))),
     };
     CreatePartitionsTopicResult { name: Str::from(name), error_code, error_message, ..Default::default() }

@@ -75,7 +75,6 @@ fn succeeded(call: &Call, name: &str, topic: CreatedTopic) -> CreatableTopicResu
         name: Str::from(name),
         topic_id: topic.id,
         error_message: None,
-        configs: None,
         ..Default::default()
     };
     if !call.allow(Operation::DescribeConfigs, Resource::Topic(name.as_bytes())) {
@@ -102,7 +101,6 @@ fn failed(name: &str, refusal: Refusal) -> CreatableTopicResult {
         topic_id: Uuid::ZERO,
         error_code: refusal.code,
         error_message: Some(Str::from(refusal.message)),
-        configs: None,
         ..Default::default()
     }
 }

@@ -27,8 +27,6 @@ use crate::call::Call;
 
 /// Source of a logger's level; settings have the other numbers.
 const LOGGER_SOURCE: i8 = 6;
-/// Type of a level: a string.
-const STRING_TYPE: i8 = 2;
 
 impl Handler for DescribeConfigsRequest {
     const SERVED: RangeInclusive<i16> = 1..=4;
@@ -57,8 +55,9 @@ fn described(
 ) -> Result<Vec<DescribeConfigsResourceResult>, Refusal> {
     let (kind, name) = (resource.resource_type, resource.resource_name.to_str());
     config_resource::authorize(call, Operation::DescribeConfigs, kind, &name)?;
-    let keys: Option<Vec<_>> =
-        resource.configuration_keys.as_ref().map(|keys| keys.iter().map(Str::to_str).collect());
+    // No keys at all stand for all of them too.
+    let keys = resource.configuration_keys.as_ref().filter(|keys| !keys.is_empty());
+    let keys: Option<Vec<_>> = keys.map(|keys| keys.iter().map(Str::to_str).collect());
     let keys: Option<Vec<&str>> = keys.as_ref().map(|keys| keys.iter().map(|key| &**key).collect());
     if kind == BROKER_LOGGER {
         config_resource::check_logger_broker(image, &name)?;
@@ -99,8 +98,6 @@ fn root_logger() -> DescribeConfigsResourceResult {
         value: Some(Str::from(level)),
         read_only: false,
         config_source: LOGGER_SOURCE,
-        config_type: STRING_TYPE,
-        documentation: None,
         ..Default::default()
     }
 }
@@ -109,13 +106,17 @@ fn result(
     resource: &DescribeConfigsResource,
     described: Result<Vec<DescribeConfigsResourceResult>, Refusal>,
 ) -> DescribeConfigsResult {
-    let (error_code, error_message, configs) = match described {
-        Ok(configs) => (ErrorCode::NONE, None, configs),
-        Err(refusal) => (refusal.code, Some(Str::from(refusal.message)), Vec::new()),
+    // Kafka's message is empty, and not null, where there is nothing to say.
+    let (error_code, message, configs) = match described {
+        Ok(configs) => (ErrorCode::NONE, String::new(), configs),
+        Err(refusal) if refusal.code == ErrorCode::UNKNOWN_TOPIC_OR_PARTITION => {
+            (refusal.code, String::new(), Vec::new())
+        }
+        Err(refusal) => (refusal.code, refusal.message, Vec::new()),
     };
     DescribeConfigsResult {
         error_code,
-        error_message,
+        error_message: Some(Str::from(message)),
         resource_type: resource.resource_type,
         resource_name: resource.resource_name.clone(),
         configs,

@@ -156,11 +156,18 @@ fn of_row(row: &Row, layers: &BrokerConfigs, own: &Configs) -> ConfigEntry {
     });
     let from_broker = match row.synonyms.first() {
         Some((first, _)) => synonyms(first, layers),
+        // A group's setting that the broker has no setting for is its own synonym, unlike a topic's.
+        None if row.scope == Scope::Group => own_default(row),
         None => Vec::new(),
     };
     entry.synonyms = own_synonym.into_iter().chain(from_broker).collect();
     entry.source = entry.synonyms.first().map_or(Source::Default, |synonym| synonym.source);
     entry
+}
+
+fn own_default(row: &Row) -> Vec<Synonym> {
+    let value = row.default.map(str::to_owned);
+    vec![Synonym { name: row.name.to_owned(), value, source: Source::Default }]
 }
 
 fn entry_of_effective(row: &Row, layers: &BrokerConfigs, own: &Configs) -> ConfigEntry {
