@@ -10,9 +10,9 @@ use wire::Str;
 use wire::consumer_offsets::streams_group_current_member_assignment_value as assignment_value;
 use wire::consumer_offsets::streams_group_target_assignment_member_value as target_value;
 use wire::consumer_offsets::{
-    StreamsGroupCurrentMemberAssignmentValue, StreamsGroupMemberMetadataValue, StreamsGroupMetadataValue,
-    StreamsGroupTargetAssignmentMemberValue, StreamsGroupTargetAssignmentMetadataValue,
-    StreamsGroupTopologyValue,
+    Record, StreamsGroupCurrentMemberAssignmentValue, StreamsGroupMemberMetadataValue,
+    StreamsGroupMetadataValue, StreamsGroupTargetAssignmentMemberValue,
+    StreamsGroupTargetAssignmentMetadataValue, StreamsGroupTopologyValue,
 };
 
 use super::tasks::{AssignedTasks, TaskId, TaskSet, Tasks};
@@ -41,7 +41,9 @@ impl StreamsGroup {
             let Some(member) = self.members.get(member_id) else { return };
             assert!(member.current.epoch == -1, "a streams member is removed before its current assignment");
             assert!(!self.targets.contains_key(member_id), "a streams member is removed before its target");
-            self.members.remove(member_id);
+            if let Some(member) = self.members.remove(member_id) {
+                self.release(member_id, member.metadata.instance_id.as_ref());
+            }
             return;
         };
         let metadata = MemberMetadata {
@@ -58,7 +60,38 @@ impl StreamsGroup {
                 .map(|it| Endpoint { host: it.host.detach(), port: it.port }),
             client_tags: value.client_tags.iter().map(|it| (it.key.detach(), it.value.detach())).collect(),
         };
-        self.members.entry(member_id.detach()).or_default().metadata = metadata;
+        let (member_id, instance_id) = (member_id.detach(), metadata.instance_id.clone());
+        let member = self.members.entry(member_id.clone()).or_default();
+        let known = std::mem::replace(&mut member.metadata, metadata);
+        if known.instance_id != instance_id {
+            self.release(&member_id, known.instance_id.as_ref());
+        }
+        if let Some(instance_id) = instance_id {
+            self.instances.insert(instance_id, member_id);
+        }
+    }
+
+    /// An instance id is the member's no longer; another one may have it already (P-5).
+    fn release(&mut self, member_id: &Str, instance_id: Option<&Str>) {
+        if let Some(instance_id) = instance_id.filter(|it| self.instances.get(*it) == Some(member_id)) {
+            self.instances.remove(instance_id);
+        }
+    }
+
+    /// Records 19, 21 and 22, for whoever must see what they lead to before they are written.
+    pub(super) fn apply_to_member(&mut self, record: &Record) {
+        match record {
+            Record::StreamsGroupMemberMetadata(key, value) => {
+                self.apply_member(&key.member_id, value.as_ref())
+            }
+            Record::StreamsGroupTargetAssignmentMember(key, value) => {
+                self.apply_target(&key.member_id, value.as_ref());
+            }
+            Record::StreamsGroupCurrentMemberAssignment(key, value) => {
+                self.apply_current(&key.member_id, value.as_ref());
+            }
+            other => unreachable!("{other:?} is not about a member of a streams group"),
+        }
     }
 
     /// Record 20. Its tombstone comes after all those of record 21.

@@ -4,15 +4,17 @@
 //!  1. the form of the request (`request.rs`); epochs below 0 leave (`leave.rs`)
 //!  2. the group: a join may create it or take the place of a classic group without members, else
 //!     GROUP_ID_NOT_FOUND (H-18, H-20)
-//!  3. a newcomer fits into `group.streams.max.size`, else GROUP_MAX_SIZE_REACHED (H-19)
-//!  4. the member is known or joins, else UNKNOWN_MEMBER_ID (H-21)
-//!  5. its epoch is the one that it has, or the one before with nothing but its own tasks, else
+//!  3. an instance id is free, or the member's that is away, else UNRELEASED_INSTANCE_ID; after the join
+//!     it is the member's, else UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID (`static_members.rs`)
+//!  4. a newcomer fits into `group.streams.max.size`, else GROUP_MAX_SIZE_REACHED (H-19)
+//!  5. the member is known or joins, else UNKNOWN_MEMBER_ID (H-21)
+//!  6. its epoch is the one that it has, or the one before with nothing but its own tasks, else
 //!     FENCED_MEMBER_EPOCH (H-22)
-//!  6. the topology is a possible one, else STREAMS_INVALID_TOPOLOGY, and the group's own, else
+//!  7. the topology is a possible one, else STREAMS_INVALID_TOPOLOGY, and the group's own, else
 //!     INVALID_REQUEST (H-26)
-//!  7. its topics can be configured, else STREAMS_INVALID_TOPOLOGY (H-28)
-//!  8. owned tasks exist, else INVALID_REQUEST (H-29); no task has two offsets, else INVALID_REQUEST
-//!  9. a member whose stored state is of a newer release holds nothing, else FENCED_MEMBER_EPOCH
+//!  8. its topics can be configured, else STREAMS_INVALID_TOPOLOGY (H-28)
+//!  9. owned tasks exist, else INVALID_REQUEST (H-29); no task has two offsets, else INVALID_REQUEST
+//! 10. a member whose stored state is of a newer release holds nothing, else FENCED_MEMBER_EPOCH
 //!
 //! [`Heartbeat::decide`] only looks. A heartbeat that changes nothing makes no record and costs a look
 //! at the group, at the member and at its settings.
@@ -32,6 +34,7 @@ use super::records::{self, GroupMetadata};
 use super::request::{self, JOIN, invalid};
 use super::response::Response;
 use super::soft::{MemberOffsets, StreamsSoft};
+use super::static_members::{self, Return};
 use super::target::{self, Assignment, Goal};
 use super::tasks::Tasks;
 use super::topology::Topology;
@@ -62,6 +65,8 @@ pub fn heartbeat(
         _ => Some(existing_group(&step.hard, &request.group_id)?),
     };
     let is_new_group = group.is_none();
+    let group = group.unwrap_or(&no_group);
+    let returns = static_members::check(group, request)?;
     let Soft { streams, topic_hashes, timers, .. } = &mut *step.soft;
     let heartbeat = Heartbeat {
         now: step.now,
@@ -69,13 +74,18 @@ pub fn heartbeat(
         settings,
         caller,
         request,
-        group: group.unwrap_or(&no_group),
+        group: returns.as_ref().map_or(group, |it| &it.group),
+        returns: returns.is_some(),
         soft: streams.get(&request.group_id).unwrap_or(&no_soft),
         is_delayed: timers::is_delayed(timers, &request.group_id),
     };
     let mut decision = heartbeat.decide(topic_hashes)?;
     if is_new_group && step.hard.group(&request.group_id).is_some() {
         step.record(records::classic_tombstone(&request.group_id));
+    }
+    if let Some(Return { owner, records, .. }) = returns {
+        records.into_iter().for_each(|record| step.record(record));
+        leave::forget_member(step, &request.group_id, &owner, false);
     }
     for record in std::mem::take(&mut decision.records) {
         step.record(record);
@@ -146,6 +156,8 @@ pub(super) struct Heartbeat<'a> {
     pub request: &'a StreamsGroupHeartbeatRequest,
     /// An empty one if the group does not exist yet.
     pub group: &'a StreamsGroup,
+    /// The member comes back as a static one; `group` has it in its place.
+    pub returns: bool,
     pub soft: &'a StreamsSoft,
     /// Whether the group's first assignment is still held back (H-33).
     pub is_delayed: bool,
@@ -210,7 +222,11 @@ impl<'a> Heartbeat<'a> {
         if let Cow::Owned(topology) = &topology {
             records.push(records::topology(self.group_id(), topology));
         }
-        let epoch = self.bump(is_changed, &configuration, &mut records);
+        let may_move_tasks = match self.returns {
+            true => static_members::needs_new_target(&member.metadata, &metadata),
+            false => is_changed,
+        };
+        let epoch = self.bump(may_move_tasks, &configuration, &mut records);
         let delay_until = self.delay_until();
         let assignment = Assignment {
             group: self.group,
@@ -290,7 +306,8 @@ impl<'a> Heartbeat<'a> {
         let tags = tags
             .map(|it| it.iter().map(|tag| (tag.key.clone(), tag.value.clone())).collect::<BTreeMap<_, _>>());
         let keeps_endpoint = endpoint.is_none() && request.member_epoch != JOIN;
-        let is_same = request.rack_id.as_ref().is_none_or(|it| known.rack_id.as_ref() == Some(it))
+        let is_same = request.instance_id.as_ref().is_none_or(|it| known.instance_id.as_ref() == Some(it))
+            && request.rack_id.as_ref().is_none_or(|it| known.rack_id.as_ref() == Some(it))
             && request.process_id.as_ref().is_none_or(|it| known.process_id == *it)
             && request.topology.as_ref().is_none_or(|it| known.topology_epoch == it.epoch)
             && tags.as_ref().is_none_or(|it| known.client_tags == *it)
@@ -303,7 +320,7 @@ impl<'a> Heartbeat<'a> {
         }
         let timeout = request.rebalance_timeout_ms;
         Cow::Owned(MemberMetadata {
-            instance_id: known.instance_id.clone(),
+            instance_id: request.instance_id.clone().or_else(|| known.instance_id.clone()),
             rack_id: request.rack_id.clone().or_else(|| known.rack_id.clone()),
             client_id: self.caller.client_id.clone(),
             client_host: self.caller.client_host.clone(),

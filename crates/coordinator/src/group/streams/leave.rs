@@ -2,7 +2,10 @@
 //!
 //! Checks of a leave, in order; neither the epoch nor the owned tasks are looked at (H-71):
 //! 1. the group is a streams group   else GROUP_ID_NOT_FOUND
-//! 2. the member is one of its       else UNKNOWN_MEMBER_ID; a wish to shut down counts even so
+//! 2. an instance id, if given, is known and the member's   else UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID
+//! 3. the member is one of its       else UNKNOWN_MEMBER_ID; a wish to shut down counts even so
+//!
+//! A static member that leaves for a while (epoch -2) stays a member, and its session goes on.
 //!
 //! Nothing is computed for those who stay: the next heartbeat of one of them does that (1.3).
 
@@ -10,6 +13,7 @@ use super::StreamsGroup;
 use super::heartbeat;
 use super::records::{self, GroupMetadata};
 use super::request::LEAVE;
+use super::static_members;
 use crate::group::fail::Fail;
 use crate::group::request::StreamsHeartbeatReply;
 use crate::group::soft::TimerKey;
@@ -29,18 +33,35 @@ pub(super) fn leave(
         let soft = step.soft.streams.entry(group_id.detach()).or_default();
         soft.shutdown_requester.get_or_insert_with(|| member_id.detach());
     }
+    static_members::check_holder(group, request)?;
     let Some(member) = member else {
         let message = format!("Member {member_id} is not a member of group {group_id}.");
         return Err(Fail::new(ErrorCode::UNKNOWN_MEMBER_ID, message));
     };
-    remove_member(step, &group_id.detach(), &member);
+    match request.member_epoch {
+        LEAVE => remove_member(step, &group_id.detach(), &member),
+        _ => go_away(step, group_id, &member),
+    }
     let response = StreamsGroupHeartbeatResponse {
         member_id: member,
-        member_epoch: LEAVE,
+        member_epoch: request.member_epoch,
         status: Some(Vec::new()),
         ..Default::default()
     };
     Ok(StreamsHeartbeatReply { response, topics_to_create: Vec::new() })
+}
+
+/// H-82: one record, and none if the member is away already.
+fn go_away(step: &mut Step<'_>, group_id: &Str, member_id: &Str) {
+    let Some(member) = step.hard.streams(group_id).and_then(|it| it.member(member_id)) else { return };
+    let away = static_members::away(&member.current);
+    if away != member.current {
+        step.record(records::current(group_id, member_id, &away));
+    }
+    if let Some(soft) = step.soft.streams.get_mut(group_id) {
+        soft.forget_revocation(member_id);
+    }
+    step.soft.timers.cancel(&TimerKey::Rebalance { group: group_id.clone(), member: member_id.clone() });
 }
 
 /// The member's tombstones and the group's next epoch; nothing if the member is not there.
@@ -53,6 +74,11 @@ pub(super) fn remove_member(step: &mut Step<'_>, group_id: &Str, member_id: &Str
     for record in removal(group_id, group, member_id, is_last) {
         step.record(record);
     }
+    forget_member(step, group_id, member_id, is_last);
+}
+
+/// Drops what is remembered of a member without records, its timers too.
+pub(super) fn forget_member(step: &mut Step<'_>, group_id: &Str, member_id: &Str, is_last: bool) {
     if let Some(soft) = step.soft.streams.get_mut(group_id) {
         soft.forget_member(member_id, is_last);
     }

@@ -6,7 +6,7 @@
 //! P replay, D describe).
 //!
 //! Reading order: `tasks`, `topology`, `configure`, `heartbeat` (join and keep) with `request` and
-//! `response` around it, `leave`, `target`, `reconcile`, `endpoints`, `timers`, `describe`, and `apply`
+//! `response` around it, `static_members`, `leave`, `target`, `reconcile`, `endpoints`, `timers`, `describe`, and `apply`
 //! with `records`, its inverse.
 
 pub mod configure;
@@ -25,6 +25,7 @@ mod records;
 mod request;
 mod response;
 mod soft;
+mod static_members;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -66,6 +67,8 @@ pub struct StreamsGroup {
     targets: BTreeMap<Str, Tasks>,
     /// Derived from `members` (P-5).
     holders: Holders,
+    /// Members by their instance ids; derived from `members`.
+    instances: BTreeMap<Str, Str>,
 }
 
 /// One stream thread of the application.
@@ -195,6 +198,7 @@ impl Default for StreamsGroup {
             members: BTreeMap::new(),
             targets: BTreeMap::new(),
             holders: Holders::default(),
+            instances: BTreeMap::new(),
         }
     }
 }
@@ -210,6 +214,11 @@ impl StreamsGroup {
 
     pub fn target(&self, member_id: &Str) -> Option<&Tasks> {
         self.targets.get(member_id)
+    }
+
+    /// The member that holds this instance id, also while it is away.
+    pub fn static_member(&self, instance_id: &Str) -> Option<&Str> {
+        self.instances.get(instance_id)
     }
 
     pub fn is_empty(&self) -> bool {

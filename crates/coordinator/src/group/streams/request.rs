@@ -1,13 +1,12 @@
 //! What a heartbeat must look like before any group is looked at, and its parts as types of ours.
 //!
 //! The checks of [`check`], in order; all are INVALID_REQUEST but the one on changelogs:
-//! 1. no instance id, until static members are built
-//! 2. no subtopology reads topics by a regular expression (H-9e)
-//! 3. member id, group id, instance id and rack id are not blank (H-10)
-//! 4. a join has a rebalance timeout, the three lists of tasks, empty, and a topology (H-11)
-//! 5. a join leaves the partitions of its changelogs to us, else STREAMS_INVALID_TOPOLOGY (H-12)
-//! 6. a member that leaves for a while is static (H-13), and no epoch is below that (H-14)
-//! 7. all three lists or none (H-15), and no topology after the join (H-16)
+//! 1. no subtopology reads topics by a regular expression (H-9e)
+//! 2. member id, group id, instance id and rack id are not blank (H-10)
+//! 3. a join has a rebalance timeout, the three lists of tasks, empty, and a topology (H-11)
+//! 4. a join leaves the partitions of its changelogs to us, else STREAMS_INVALID_TOPOLOGY (H-12)
+//! 5. a member that leaves for a while is static (H-13), and no epoch is below that (H-14)
+//! 6. all three lists or none (H-15), and no topology after the join (H-16)
 
 use std::collections::BTreeMap;
 
@@ -24,9 +23,6 @@ pub(super) const LEAVE: i32 = -1;
 pub(super) const LEAVE_FOR_A_WHILE: i32 = -2;
 
 pub(super) fn check(request: &StreamsGroupHeartbeatRequest) -> Result<(), Fail> {
-    if request.instance_id.is_some() {
-        return Err(invalid("Static membership is not supported yet: InstanceId must be null."));
-    }
     if let Some(topology) = &request.topology {
         topology::refuse_regexes(topology)?;
     }

@@ -69,6 +69,11 @@ impl StreamsSoft {
         }
     }
 
+    /// The member need not give up anything any more.
+    pub(super) fn forget_revocation(&mut self, member_id: &Str) {
+        self.revoking.remove(member_id);
+    }
+
     /// The member is gone; with the last one goes a wish to shut down (K-2).
     pub(super) fn forget_member(&mut self, member_id: &Str, is_last: bool) {
         self.endpoints.remove(member_id);

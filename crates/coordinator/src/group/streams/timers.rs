@@ -23,7 +23,8 @@ pub fn loaded(step: &mut Step<'_>) {
             step.soft
                 .timers
                 .set(session(group_id, member_id), step.now + Millis::from(settings.session_timeout_ms));
-            if member.current.state == MemberState::UnrevokedTasks {
+            // One that is away gave up what it had to; its session alone counts (H-82).
+            if member.current.state == MemberState::UnrevokedTasks && !member.current.is_away() {
                 let timeout = Millis::from(member.metadata.rebalance_timeout_ms);
                 step.soft.timers.set(rebalance(group_id, member_id), step.now + timeout);
                 let soft = step.soft.streams.entry(group_id.clone()).or_default();
