@@ -9,13 +9,14 @@
 
 use std::collections::BTreeSet;
 
+use crate::group::classic;
 use crate::group::consumer;
 use crate::group::fail::Fail;
 use crate::group::offsets;
 use crate::group::state::Group;
 use crate::group::step::Step;
 use crate::group::streams;
-use wire::consumer_offsets::{GroupMetadataKey, Record};
+use wire::consumer_offsets::Record;
 use wire::delete_groups::response::DeletableGroupResult;
 use wire::{ErrorCode, Str};
 
@@ -38,7 +39,7 @@ fn delete_one(step: &mut Step<'_>, id: &Str) -> Result<(), Fail> {
     let Some(group) = step.hard.group(id) else {
         return Err(Fail::new(ErrorCode::GROUP_ID_NOT_FOUND, format!("Group {id} not found.")));
     };
-    if !group.is_empty() {
+    if !group.is_empty(step.soft.classic.get(id)) {
         return Err(ErrorCode::NON_EMPTY_GROUP.into());
     }
     let group_tombstones = tombstones(id, group);
@@ -48,6 +49,7 @@ fn delete_one(step: &mut Step<'_>, id: &Str) -> Result<(), Fail> {
     for record in group_tombstones {
         step.record(record);
     }
+    classic::forget(step, id);
     consumer::forget(step, id);
     streams::forget(step, id);
     Ok(())
@@ -57,7 +59,7 @@ fn delete_one(step: &mut Step<'_>, id: &Str) -> Result<(), Fail> {
 /// of its own exists, as in Kafka.
 fn tombstones(id: &Str, group: &Group) -> Vec<Record> {
     match group {
-        Group::Simple => vec![Record::GroupMetadata(GroupMetadataKey { group: id.clone() }, None)],
+        Group::Simple | Group::Classic(_) => vec![classic::tombstone(id)],
         Group::Consumer(group) => consumer::group_tombstones(id, group),
         Group::Streams(group) => streams::group_tombstones(id, group),
     }

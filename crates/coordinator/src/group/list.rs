@@ -8,7 +8,8 @@
 //! GROUP_ID_NOT_FOUND and a message from v6 on (KIP-1043).
 
 use crate::group::fail::Fail;
-use crate::group::state::{Group, Hard};
+use crate::group::classic::{self, Live};
+use crate::group::state::Group;
 use crate::group::step::Step;
 use crate::group::streams;
 use wire::list_groups::response::ListedGroup;
@@ -24,34 +25,35 @@ impl Group {
     /// `GroupType` on the wire.
     pub fn type_name(&self) -> &'static str {
         match self {
-            Self::Simple => "classic",
+            Self::Simple | Self::Classic(_) => "classic",
             Self::Consumer(_) => "consumer",
             Self::Streams(_) => "streams",
         }
     }
 
-    /// `ProtocolType` on the wire; a simple group has none.
-    pub fn protocol_type(&self) -> &'static str {
+    /// `ProtocolType` on the wire; a simple group has none. `live` is the group's entry in
+    /// [`super::Soft::classic`].
+    pub fn protocol_type(&self, live: Option<&Live>) -> Str {
         match self {
-            Self::Simple => "",
-            Self::Consumer(_) => "consumer",
-            Self::Streams(_) => "streams",
+            Self::Simple | Self::Classic(_) => live.and_then(Live::protocol_type).cloned().unwrap_or_default(),
+            Self::Consumer(_) => Str::from_static("consumer"),
+            Self::Streams(_) => Str::from_static("streams"),
         }
     }
 
     /// `GroupState` on the wire.
-    pub fn state_name(&self) -> &'static str {
+    pub fn state_name(&self, live: Option<&Live>) -> &'static str {
         match self {
-            Self::Simple => "Empty",
+            Self::Simple | Self::Classic(_) => live.map_or("Empty", Live::state_name),
             Self::Consumer(group) => group.state_name(),
             Self::Streams(group) => group.state_name(),
         }
     }
 
     /// True without members.
-    pub fn is_empty(&self) -> bool {
+    pub fn is_empty(&self, live: Option<&Live>) -> bool {
         match self {
-            Self::Simple => true,
+            Self::Simple | Self::Classic(_) => live.is_none_or(Live::is_empty),
             Self::Consumer(group) => group.is_empty(),
             Self::Streams(group) => group.is_empty(),
         }
@@ -60,17 +62,18 @@ impl Group {
 
 /// ListGroups: both filters must match, an empty one matches all. A name that no state or type has
 /// matches nothing and is no error.
-pub(super) fn list(hard: &Hard, request: &ListGroupsRequest) -> ListGroupsResponse {
+pub(super) fn list(step: &Step<'_>, request: &ListGroupsRequest) -> ListGroupsResponse {
     let states: Vec<_> = request.states_filter.iter().map(|it| state_words(&it.to_str())).collect();
     let types: Vec<_> = request.types_filter.iter().map(|it| it.to_str().to_lowercase()).collect();
-    let groups = hard.groups().filter(|(_, group)| {
-        (states.is_empty() || states.contains(&state_words(group.state_name())))
+    let live = |id: &Str| step.soft.classic.get(id);
+    let groups = step.hard.groups().filter(|(id, group)| {
+        (states.is_empty() || states.contains(&state_words(group.state_name(live(id)))))
             && (types.is_empty() || types.iter().any(|it| it == group.type_name()))
     });
     let groups = groups.map(|(id, group)| ListedGroup {
         group_id: id.clone(),
-        protocol_type: Str::from_static(group.protocol_type()),
-        group_state: Str::from_static(group.state_name()),
+        protocol_type: group.protocol_type(live(id)),
+        group_state: Str::from_static(group.state_name(live(id))),
         group_type: Str::from_static(group.type_name()),
         ..Default::default()
     });
@@ -83,16 +86,10 @@ fn state_words(text: &str) -> String {
 }
 
 /// One group of DescribeGroups.
-pub(super) fn describe(hard: &Hard, api_version: i16, id: &Str) -> describe_groups::response::DescribedGroup {
+pub(super) fn describe(step: &Step<'_>, api_version: i16, id: &Str) -> describe_groups::response::DescribedGroup {
     let described = describe_groups::response::DescribedGroup { group_id: id.clone(), ..Default::default() };
-    let message = match hard.group(id) {
-        Some(group @ Group::Simple) => {
-            return describe_groups::response::DescribedGroup {
-                group_state: Str::from_static(group.state_name()),
-                protocol_type: Str::from_static(group.protocol_type()),
-                ..described
-            };
-        }
+    let message = match step.hard.group(id) {
+        Some(Group::Simple | Group::Classic(_)) => return classic::describe(step, id),
         Some(Group::Consumer(_) | Group::Streams(_)) => format!("Group {id} is not a classic group."),
         None => format!("Group {id} not found."),
     };
@@ -116,7 +113,7 @@ pub(super) fn describe_streams(
     let fail = match step.hard.group(id) {
         _ if id.is_empty() => Fail::from(ErrorCode::INVALID_GROUP_ID),
         Some(Group::Streams(group)) => return streams::describe(step, id, group),
-        Some(Group::Simple | Group::Consumer(_)) => {
+        Some(Group::Simple | Group::Classic(_) | Group::Consumer(_)) => {
             Fail::new(ErrorCode::GROUP_ID_NOT_FOUND, format!("Group {id} is not a streams group."))
         }
         None => Fail::new(ErrorCode::GROUP_ID_NOT_FOUND, format!("Streams group {id} not found.")),
@@ -136,7 +133,7 @@ pub(super) fn describe_consumer(
 ) -> consumer_group_describe::response::DescribedGroup {
     let fail = match step.hard.group(id) {
         _ if id.is_empty() => Fail::from(ErrorCode::INVALID_GROUP_ID),
-        Some(Group::Simple | Group::Consumer(_) | Group::Streams(_)) => {
+        Some(Group::Simple | Group::Classic(_) | Group::Consumer(_) | Group::Streams(_)) => {
             Fail::new(ErrorCode::GROUP_ID_NOT_FOUND, format!("Group {id} is not a consumer group."))
         }
         None => Fail::new(ErrorCode::GROUP_ID_NOT_FOUND, format!("Group {id} not found.")),

@@ -7,6 +7,7 @@
 //! This file only sends each event to the function that decides about it. It must not know the
 //! rules of any group type.
 
+pub mod classic;
 pub mod consumer;
 pub mod delete;
 pub mod fail;
@@ -18,7 +19,7 @@ pub mod state;
 pub mod step;
 pub mod streams;
 
-use crate::machine::{At, Caller, Cx, Event, Machine, Millis, Output};
+use crate::machine::{At, Caller, Cx, Event, Machine, Millis, Output, Ticket};
 use wire::consumer_offsets::Record;
 use wire::{ConsumerGroupHeartbeatResponse, Str};
 
@@ -58,8 +59,9 @@ impl Machine for GroupShard {
         let mut step = Step::new(&mut self.hard, &mut self.soft, cx);
         match event {
             Event::Ask { ticket, caller, request } => {
-                let reply = answer(&mut step, &caller, request);
-                return step.into_output(Some((ticket, reply)));
+                if let Some(reply) = answer(&mut step, ticket, &caller, request) {
+                    step.replies.push((ticket, reply));
+                }
             }
             Event::Wake => fire_due(&mut step),
             Event::Done(_, result) => match result {},
@@ -68,7 +70,7 @@ impl Machine for GroupShard {
                 streams::topics_changed(&mut step, &change);
             }
         }
-        step.into_output(None)
+        step.into_output()
     }
 
     fn replay(&mut self, at: At, record: &Record) {
@@ -78,8 +80,9 @@ impl Machine for GroupShard {
     fn loaded(&mut self, cx: &mut Cx<'_>) -> Output<Self> {
         self.soft = Soft::default();
         let mut step = Step::new(&mut self.hard, &mut self.soft, cx);
+        classic::loaded(&mut step);
         streams::loaded(&mut step);
-        step.into_output(None)
+        step.into_output()
     }
 
     fn deadline(&self) -> Option<Millis> {
@@ -87,13 +90,20 @@ impl Machine for GroupShard {
     }
 }
 
-fn answer(step: &mut Step<'_>, caller: &Caller, request: GroupRequest) -> GroupReply {
-    match request {
+/// The answer, unless it comes in a later step.
+fn answer(step: &mut Step<'_>, ticket: Ticket, caller: &Caller, request: GroupRequest) -> Option<GroupReply> {
+    Some(match request {
         GroupRequest::OffsetCommit(it) => {
             GroupReply::OffsetCommit(offsets::commit::answer(step, caller, &it))
         }
         GroupRequest::OffsetFetch(it) => GroupReply::OffsetFetch(offsets::fetch::answer(step, &it)),
         GroupRequest::OffsetDelete(it) => GroupReply::OffsetDelete(offsets::delete::answer(step, &it)),
+        GroupRequest::JoinGroup(it) => {
+            return classic::join(step, ticket, caller, &it).map(|it| GroupReply::JoinGroup(Box::new(it)));
+        }
+        GroupRequest::SyncGroup(it) => return classic::sync(step, ticket, &it).map(GroupReply::SyncGroup),
+        GroupRequest::Heartbeat(it) => GroupReply::Heartbeat(classic::heartbeat(step, &it)),
+        GroupRequest::LeaveGroup(it) => GroupReply::LeaveGroup(classic::leave(step, &it)),
         GroupRequest::StreamsGroupHeartbeat(it) => {
             let reply = streams::heartbeat(step, caller, &it);
             GroupReply::StreamsGroupHeartbeat(Box::new(reply.unwrap_or_else(|fail| {
@@ -119,11 +129,11 @@ fn answer(step: &mut Step<'_>, caller: &Caller, request: GroupRequest) -> GroupR
             ids.iter().map(|id| list::describe_consumer(step, id)).collect(),
         ),
         GroupRequest::DescribeGroups(ids) => GroupReply::DescribeGroups(
-            ids.iter().map(|id| list::describe(&step.hard, caller.api_version, id)).collect(),
+            ids.iter().map(|id| list::describe(step, caller.api_version, id)).collect(),
         ),
-        GroupRequest::ListGroups(it) => GroupReply::ListGroups(list::list(&step.hard, &it)),
+        GroupRequest::ListGroups(it) => GroupReply::ListGroups(list::list(step, &it)),
         GroupRequest::DeleteGroups(ids) => GroupReply::DeleteGroups(delete::delete(step, ids)),
-    }
+    })
 }
 
 /// Fires all deadlines that are due, also those that the fired ones set and that are due already.
@@ -137,6 +147,9 @@ fn fire_due(step: &mut Step<'_>) {
             TimerKey::Rebalance { group, member } => {
                 streams::rebalance_over(step, &group, &member);
             }
+            TimerKey::ClassicSession { group, member } => classic::session_over(step, &group, &member),
+            TimerKey::ClassicJoin { group } => classic::join_over(step, &group),
+            TimerKey::ClassicSync { group } => classic::sync_over(step, &group),
         }
     }
 }

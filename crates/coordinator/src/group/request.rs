@@ -10,9 +10,11 @@ use wire::delete_groups::response::DeletableGroupResult;
 use wire::offset_fetch::request::OffsetFetchRequestGroup;
 use wire::offset_fetch::response::OffsetFetchResponseGroup;
 use wire::{
-    ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse, ListGroupsRequest, ListGroupsResponse,
-    OffsetCommitRequest, OffsetCommitResponse, OffsetDeleteRequest, OffsetDeleteResponse, Str,
-    StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse, consumer_group_describe, describe_groups,
+    ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse, HeartbeatRequest, HeartbeatResponse,
+    JoinGroupRequest, JoinGroupResponse, LeaveGroupRequest, LeaveGroupResponse, ListGroupsRequest,
+    ListGroupsResponse, OffsetCommitRequest, OffsetCommitResponse, OffsetDeleteRequest, OffsetDeleteResponse,
+    Str, StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse, SyncGroupRequest, SyncGroupResponse,
+    consumer_group_describe, describe_groups,
     streams_group_describe,
 };
 
@@ -25,6 +27,12 @@ pub enum GroupRequest {
     OffsetFetch(OffsetFetch),
     /// Topics that exist only.
     OffsetDelete(OffsetDeleteRequest),
+    /// With a rebalance timeout, also of version 0.
+    JoinGroup(Box<JoinGroupRequest>),
+    SyncGroup(Box<SyncGroupRequest>),
+    Heartbeat(HeartbeatRequest),
+    /// The members as a list, whatever the version carries.
+    LeaveGroup(LeaveGroupRequest),
     StreamsGroupHeartbeat(Box<StreamsGroupHeartbeatRequest>),
     StreamsGroupDescribe(Vec<Str>),
     ConsumerGroupHeartbeat(Box<ConsumerGroupHeartbeatRequest>),
@@ -49,6 +57,10 @@ pub enum GroupReply {
     OffsetCommit(OffsetCommitResponse),
     OffsetFetch(OffsetFetchResponseGroup),
     OffsetDelete(OffsetDeleteResponse),
+    JoinGroup(Box<JoinGroupResponse>),
+    SyncGroup(SyncGroupResponse),
+    Heartbeat(HeartbeatResponse),
+    LeaveGroup(LeaveGroupResponse),
     StreamsGroupHeartbeat(Box<StreamsHeartbeatReply>),
     StreamsGroupDescribe(Vec<streams_group_describe::response::DescribedGroup>),
     ConsumerGroupHeartbeat(ConsumerGroupHeartbeatResponse),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::group::classic::Live;
 use crate::group::consumer::ConsumerSoft;
 use crate::group::streams::StreamsSoft;
 use crate::group::streams::hash::TopicHashes;
@@ -12,6 +13,9 @@ use wire::Str;
 #[derive(Debug, Default)]
 pub struct Soft {
     pub timers: Timers<TimerKey>,
+    /// Classic groups as they are now, by group id; their records are checkpoints only. Each group with
+    /// a record has an entry, and a simple group that somebody joined.
+    pub classic: BTreeMap<Str, Live>,
     /// By group id. An entry goes when its group is deleted.
     pub streams: BTreeMap<Str, StreamsSoft>,
     /// By group id. An entry goes when its group is deleted.
@@ -29,4 +33,10 @@ pub enum TimerKey {
     Session { group: Str, member: Str },
     /// One that was told to give up tasks or partitions (H-38, H-73; 16.3).
     Rebalance { group: Str, member: Str },
+    /// A classic member, joined or about to join, that was not heard of (6.17).
+    ClassicSession { group: Str, member: Str },
+    /// The join phase of a classic group (6.9, 6.11).
+    ClassicJoin { group: Str },
+    /// Members of a classic group that did not sync (6.15).
+    ClassicSync { group: Str },
 }

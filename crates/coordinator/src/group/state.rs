@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::group::classic::ClassicGroup;
 use crate::group::consumer::ConsumerGroup;
 use crate::group::offsets::Offsets;
 use crate::group::streams::StreamsGroup;
@@ -27,8 +28,22 @@ pub enum Group {
     /// A group that exists by its committed offsets alone: without members, of no protocol type.
     /// Shown as an empty classic group; it gives way to any type that may follow a classic group.
     Simple,
+    /// A classic group as its last record has it; how it is now stands in [`super::Soft::classic`].
+    Classic(ClassicGroup),
     Consumer(ConsumerGroup),
     Streams(StreamsGroup),
+}
+
+impl Group {
+    /// True for what a group of another type may replace while the log is read: a classic group that
+    /// exists to hold offsets, with or without a record of its own (6.2, 21.3).
+    pub(super) fn is_simple(&self) -> bool {
+        match self {
+            Self::Simple => true,
+            Self::Classic(group) => group.is_simple(),
+            Self::Consumer(_) | Self::Streams(_) => false,
+        }
+    }
 }
 
 impl Hard {
@@ -40,7 +55,7 @@ impl Hard {
     pub fn streams(&self, id: &Str) -> Option<&StreamsGroup> {
         match self.groups.get(id) {
             Some(Group::Streams(group)) => Some(group),
-            Some(Group::Simple | Group::Consumer(_)) | None => None,
+            Some(Group::Simple | Group::Classic(_) | Group::Consumer(_)) | None => None,
         }
     }
 
@@ -48,7 +63,7 @@ impl Hard {
     pub fn consumer(&self, id: &Str) -> Option<&ConsumerGroup> {
         match self.groups.get(id) {
             Some(Group::Consumer(group)) => Some(group),
-            Some(Group::Simple | Group::Streams(_)) | None => None,
+            Some(Group::Simple | Group::Classic(_) | Group::Streams(_)) | None => None,
         }
     }
 
@@ -70,10 +85,9 @@ impl Hard {
             }
             // The group stays, also without offsets: only a tombstone of its own removes it.
             Record::OffsetCommit(key, None) => self.offsets.remove(key),
-            // Nothing writes values of classic groups yet. One without members is what a simple
-            // group is shown as.
-            Record::GroupMetadata(key, Some(_)) => {
-                self.groups.insert(key.group.detach(), Group::Simple);
+            // 21.2: it replaces whatever group has the id.
+            Record::GroupMetadata(key, Some(value)) => {
+                self.groups.insert(key.group.detach(), Group::Classic(ClassicGroup::from(value)));
             }
             Record::GroupMetadata(key, None) => {
                 self.groups.remove(&key.group);
@@ -134,7 +148,7 @@ impl Hard {
         }
         match self.groups.get_mut(id) {
             Some(Group::Streams(group)) => Some(group),
-            Some(Group::Simple | Group::Consumer(_)) | None => None,
+            Some(Group::Simple | Group::Classic(_) | Group::Consumer(_)) | None => None,
         }
     }
 
@@ -145,7 +159,7 @@ impl Hard {
             .groups
             .entry(id.detach())
             .and_modify(|group| {
-                if matches!(group, Group::Simple) {
+                if group.is_simple() {
                     *group = Group::Streams(StreamsGroup::default());
                 }
             })
@@ -153,6 +167,7 @@ impl Hard {
         match slot {
             Group::Streams(group) => group,
             Group::Simple => unreachable!("a simple group was just replaced"),
+            Group::Classic(_) => panic!("streams group {id} takes the place of a classic one without tombstone"),
             Group::Consumer(_) => panic!("records of a streams group {id} in the place of a consumer group"),
         }
     }

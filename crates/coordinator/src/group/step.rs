@@ -29,6 +29,8 @@ pub struct Step<'a> {
     pub soft: &'a mut Soft,
     /// Set where the records of the step need not be appended together.
     pub divisible: bool,
+    /// Answers, also to questions of earlier steps.
+    pub replies: Vec<(Ticket, GroupReply)>,
     /// Work for the host.
     pub tasks: Vec<(TaskId, GroupTask)>,
 }
@@ -42,6 +44,7 @@ impl<'a> Step<'a> {
             hard: Working { hard, now: cx.now, next: cx.offset, records: Vec::new() },
             soft,
             divisible: false,
+            replies: Vec::new(),
             tasks: Vec::new(),
         }
     }
@@ -51,12 +54,12 @@ impl<'a> Step<'a> {
         self.hard.record(record);
     }
 
-    pub(super) fn into_output(self, reply: Option<(Ticket, GroupReply)>) -> Output<GroupShard> {
+    pub(super) fn into_output(self) -> Output<GroupShard> {
         Output {
             records: self.hard.records,
             divisible: self.divisible,
             producer: None,
-            replies: reply.into_iter().collect(),
+            replies: self.replies,
             tasks: self.tasks,
         }
     }

@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
 
 use coordinator::group::{GroupReply, StreamsHeartbeatReply, TimerKey};
+use wire::consumer_offsets::group_metadata_value::GroupMetadataValue;
 use wire::consumer_offsets::Record;
-use wire::{ErrorCode, Str, StreamsGroupHeartbeatResponse, Uuid};
+use wire::{ErrorCode, JoinGroupResponse, LeaveGroupResponse, Str, StreamsGroupHeartbeatResponse, Uuid};
 use wire::{describe_groups, streams_group_describe, streams_group_heartbeat};
 
 use crate::args::show_duration;
@@ -102,7 +103,7 @@ pub(crate) fn record(record: &Record, now: i64) -> String {
         Record::GroupMetadata(key, value) => {
             let head = format!("GroupMetadata {}", or_empty(&key.group));
             let Some(value) = value else { return tombstone(&head) };
-            Line::new(head).word(format_args!("{value:?}"))
+            return format!("record {}", group_metadata(head, value, now));
         }
         other => return streams_record(other, now),
     };
@@ -208,7 +209,69 @@ pub(crate) fn timer(key: &TimerKey) -> String {
         TimerKey::InitialRebalance { group } => format!("initial-rebalance {group}"),
         TimerKey::Session { group, member } => format!("session {group} {member}"),
         TimerKey::Rebalance { group, member } => format!("rebalance {group} {member}"),
+        TimerKey::ClassicSession { group, member } => format!("session {group} {member}"),
+        TimerKey::ClassicJoin { group } => format!("join {group}"),
+        TimerKey::ClassicSync { group } => format!("sync {group}"),
     }
+}
+
+/// The group on the first line, a line per member after it.
+fn group_metadata(head: String, value: &GroupMetadataValue, now: i64) -> String {
+    let line = Line::new(head)
+        .part("type", or_empty(&value.protocol_type))
+        .part("generation", value.generation)
+        .some("protocol", value.protocol.as_ref())
+        .some("leader", value.leader.as_ref().map(or_empty))
+        .unless(since_start(now), "time", since_start(value.current_state_timestamp));
+    let members = value.members.iter().map(|it| {
+        let timeouts = (show_duration(it.session_timeout.into()), show_duration(it.rebalance_timeout.into()));
+        Line::new(format_args!("\n  member {}", or_empty(&it.member_id)))
+            .some("instance", it.group_instance_id.as_ref())
+            .part("client", format_args!("{}{}", it.client_id, it.client_host))
+            .part("session", timeouts.0)
+            .part("rebalance", timeouts.1)
+            .unless(String::new(), "metadata", text(&it.subscription))
+            .unless(String::new(), "assignment", text(&it.assignment))
+            .0
+    });
+    [line.0].into_iter().chain(members).collect()
+}
+
+/// What members say to each other is text in scripts, but for the metadata of consumers.
+fn text(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !text.contains('\0') => text.to_owned(),
+        Ok(_) | Err(_) => format!("{}-bytes", bytes.len()),
+    }
+}
+
+fn joined(it: &JoinGroupResponse) -> String {
+    let line = if it.error_code == ErrorCode::NONE { Line::new("joined") } else { Line::new(it.error_code.name()) };
+    let line = line
+        .part("member", or_empty(&it.member_id))
+        .unless(-1, "generation", it.generation_id)
+        .some("type", it.protocol_type.as_ref())
+        .some("protocol", it.protocol_name.as_ref().filter(|it| !it.is_empty()))
+        .unless(String::new(), "leader", it.leader.to_string())
+        .unless(false, "skip-assignment", it.skip_assignment);
+    let member = |it: &wire::join_group::response::JoinGroupResponseMember| {
+        let instance = it.group_instance_id.as_ref().map(|it| format!("/{it}")).unwrap_or_default();
+        let metadata = Some(text(&it.metadata)).filter(|it| !it.is_empty());
+        format!("{}{instance}{}", it.member_id, metadata.map(|it| format!(":{it}")).unwrap_or_default())
+    };
+    let members: Vec<_> = it.members.iter().map(member).collect();
+    line.unless(String::new(), "members", members.join(",")).0
+}
+
+fn left(it: &LeaveGroupResponse) -> Vec<String> {
+    if it.error_code != ErrorCode::NONE {
+        return vec![it.error_code.name().to_owned()];
+    }
+    let members = it.members.iter().map(|it| {
+        let instance = it.group_instance_id.as_ref().map(|it| format!("/{it}")).unwrap_or_default();
+        format!("{}{instance} {}", or_empty(&it.member_id), it.error_code.name())
+    });
+    members.collect()
 }
 
 /// The lines of a reply; the first words say what was asked.
@@ -238,11 +301,21 @@ pub(crate) fn reply(asked: &str, reply: &GroupReply) -> String {
             [it.error_code.name().to_owned()].into_iter().chain(topics).collect()
         }
         GroupReply::StreamsGroupDescribe(groups) => groups.iter().flat_map(described).collect(),
+        GroupReply::JoinGroup(it) => vec![joined(it)],
+        GroupReply::SyncGroup(it) => {
+            let line = Line::new(it.error_code.name())
+                .some("type", it.protocol_type.as_ref())
+                .some("protocol", it.protocol_name.as_ref())
+                .unless(String::new(), "assignment", text(&it.assignment));
+            vec![line.0]
+        }
+        GroupReply::Heartbeat(it) => vec![it.error_code.name().to_owned()],
+        GroupReply::LeaveGroup(it) => left(it),
         GroupReply::ConsumerGroupHeartbeat(it) => vec![it.error_code.name().to_owned()],
         GroupReply::ConsumerGroupDescribe(groups) => {
             groups.iter().map(|it| it.error_code.name().to_owned()).collect()
         }
-        GroupReply::DescribeGroups(groups) => groups.iter().map(described_classic).collect(),
+        GroupReply::DescribeGroups(groups) => groups.iter().flat_map(described_classic).collect(),
         GroupReply::ListGroups(it) => {
             let groups = it.groups.iter().map(|it| {
                 let line = Line::new(or_empty(&it.group_id)).word(&it.group_type).word(&it.group_state);
@@ -279,13 +352,22 @@ fn fetched(topic: &wire::offset_fetch::response::OffsetFetchResponseTopics) -> V
     partitions.collect()
 }
 
-fn described_classic(group: &describe_groups::response::DescribedGroup) -> String {
-    Line::new(or_empty(&group.group_id))
+fn described_classic(group: &describe_groups::response::DescribedGroup) -> Vec<String> {
+    let line = Line::new(or_empty(&group.group_id))
         .part("state", or_empty(&group.group_state))
         .part("protocol", or_empty(&group.protocol_type))
+        .unless(String::new(), "data", group.protocol_data.to_string())
         .part("members", group.members.len())
-        .error(group.error_code, group.error_message.as_ref())
-        .0
+        .error(group.error_code, group.error_message.as_ref());
+    let members = group.members.iter().map(|it| {
+        Line::new(format_args!("  member {}", it.member_id))
+            .some("instance", it.group_instance_id.as_ref())
+            .part("client", format_args!("{}{}", it.client_id, it.client_host))
+            .unless(String::new(), "metadata", text(&it.member_metadata))
+            .unless(String::new(), "assignment", text(&it.member_assignment))
+            .0
+    });
+    [line.0].into_iter().chain(members).collect()
 }
 
 fn heartbeat(asked: &str, reply: &StreamsHeartbeatReply) -> String {

@@ -6,12 +6,15 @@
 //!
 //! Checks in order; the first three fail every partition of the request:
 //! 1. group exists, or epoch < 0     else GROUP_ID_NOT_FOUND (v9+), ILLEGAL_GENERATION (before)
-//! 2. simple group: epoch < 0        else UNKNOWN_MEMBER_ID
+//! 2. classic group: 9.3            else UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION,
+//!    REBALANCE_IN_PROGRESS
 //! 3. streams group: O-1             else UNKNOWN_MEMBER_ID, UNSUPPORTED_VERSION, STALE_MEMBER_EPOCH
 //! 4. per partition: metadata length else OFFSET_METADATA_TOO_LARGE
 //!
-//! An accepted commit does not touch a session timer of a streams member (O-4).
+//! An accepted commit keeps the session of a classic member, unless its group waits for the leader; it
+//! does not touch that of a streams member (O-4).
 
+use crate::group::classic::{self, Live, State};
 use crate::group::fail::Fail;
 use crate::group::state::Group;
 use crate::group::step::Step;
@@ -32,6 +35,9 @@ pub(in crate::group) fn answer(
     request: &OffsetCommitRequest,
 ) -> OffsetCommitResponse {
     let refused = check(step, caller, request).err().map(|fail| fail.code);
+    if refused.is_none() {
+        classic::committed(step, &request.group_id, &request.member_id);
+    }
     let topics = request.topics.iter().map(|topic| commit_topic(step, request, topic, refused));
     OffsetCommitResponse { topics: topics.collect(), ..Default::default() }
 }
@@ -43,11 +49,34 @@ fn check(step: &Step<'_>, caller: &Caller, request: &OffsetCommitRequest) -> Res
         None if request.generation_id_or_member_epoch < 0 => Ok(()),
         None if caller.api_version >= MEMBER_EPOCH_VERSION => Err(ErrorCode::GROUP_ID_NOT_FOUND.into()),
         None => Err(ErrorCode::ILLEGAL_GENERATION.into()),
-        // 9.3 rules 2 and 3: an empty group knows no members.
-        Some(Group::Simple) if request.generation_id_or_member_epoch < 0 => Ok(()),
-        Some(Group::Simple) => Err(ErrorCode::UNKNOWN_MEMBER_ID.into()),
+        Some(Group::Simple | Group::Classic(_)) => {
+            Ok(check_classic(step.soft.classic.get(&request.group_id), request)?)
+        }
         Some(Group::Consumer(_)) => Err(ErrorCode::UNKNOWN_MEMBER_ID.into()),
         Some(Group::Streams(group)) => check_streams(group, caller.api_version, request),
+    }
+}
+
+/// 9.3, for commits that are not transactional. A group without an entry is empty.
+fn check_classic(live: Option<&Live>, request: &OffsetCommitRequest) -> Result<(), ErrorCode> {
+    let generation = request.generation_id_or_member_epoch;
+    let (member, instance) = (&request.member_id, request.group_instance_id.as_ref());
+    let live = live.filter(|it| !it.is_empty());
+    if generation < 0 && live.is_none() {
+        return Ok(());
+    }
+    let live = live.ok_or(ErrorCode::UNKNOWN_MEMBER_ID)?;
+    if generation < 0 && member.is_empty() && instance.is_none() {
+        return Err(ErrorCode::UNKNOWN_MEMBER_ID);
+    }
+    live.validate_member(member, instance)?;
+    if generation != live.generation() {
+        return Err(ErrorCode::ILLEGAL_GENERATION);
+    }
+    match live.state() {
+        State::Completing => Err(ErrorCode::REBALANCE_IN_PROGRESS),
+        // In Preparing members commit what they did in the generation that ends.
+        State::Empty | State::Preparing | State::Stable => Ok(()),
     }
 }
 

@@ -1,9 +1,10 @@
 //! OffsetDelete (key 47), v0 (KIP-496), behind the handler's checks of authorization and of topics.
 //!
-//! Checks in order; the first two are codes of the whole response:
+//! Checks in order; the first three are codes of the whole response:
 //! 1. group id is not empty          else INVALID_GROUP_ID
 //! 2. group exists                   else GROUP_ID_NOT_FOUND
-//! 3. per topic: not subscribed      else GROUP_SUBSCRIBED_TO_TOPIC on its partitions
+//! 3. classic: empty or of consumers else NON_EMPTY_GROUP
+//! 4. per topic: not subscribed      else GROUP_SUBSCRIBED_TO_TOPIC on its partitions
 //!
 //! A partition without an offset is a success without record. A streams group never answers
 //! NON_EMPTY_GROUP here (O-7).
@@ -17,18 +18,26 @@ use wire::{ErrorCode, OffsetDeleteRequest, OffsetDeleteResponse, Str};
 /// The whole response; the handler adds the partitions that it refused itself.
 pub(in crate::group) fn answer(step: &mut Step<'_>, request: &OffsetDeleteRequest) -> OffsetDeleteResponse {
     let group = &request.group_id;
-    let refused = if group.is_empty() {
-        Some(ErrorCode::INVALID_GROUP_ID)
-    } else if step.hard.group(group).is_none() {
-        Some(ErrorCode::GROUP_ID_NOT_FOUND)
-    } else {
-        None
-    };
-    if let Some(error_code) = refused {
+    if let Err(error_code) = check(step, group) {
         return OffsetDeleteResponse { error_code, ..Default::default() };
     }
     let topics = request.topics.iter().map(|topic| delete_topic(step, group, topic));
     OffsetDeleteResponse { topics: topics.collect(), ..Default::default() }
+}
+
+/// Checks 1 to 3.
+fn check(step: &Step<'_>, group: &Str) -> Result<(), ErrorCode> {
+    if group.is_empty() {
+        return Err(ErrorCode::INVALID_GROUP_ID);
+    }
+    match step.hard.group(group) {
+        None => Err(ErrorCode::GROUP_ID_NOT_FOUND),
+        Some(Group::Simple | Group::Classic(_)) => match step.soft.classic.get(group) {
+            Some(live) if !live.is_empty() && !live.is_of_consumers() => Err(ErrorCode::NON_EMPTY_GROUP),
+            Some(_) | None => Ok(()),
+        },
+        Some(Group::Consumer(_) | Group::Streams(_)) => Ok(()),
+    }
 }
 
 fn delete_topic(
@@ -38,7 +47,10 @@ fn delete_topic(
 ) -> OffsetDeleteResponseTopic {
     let subscribed = match step.hard.group(group) {
         Some(Group::Streams(it)) => it.subscribes_to(&topic.name),
-        Some(Group::Simple | Group::Consumer(_)) | None => false,
+        Some(Group::Simple | Group::Classic(_)) => {
+            step.soft.classic.get(group).is_some_and(|it| it.subscribes_to(&topic.name))
+        }
+        Some(Group::Consumer(_)) | None => false,
     };
     let error_code = if subscribed { ErrorCode::GROUP_SUBSCRIBED_TO_TOPIC } else { ErrorCode::NONE };
     let mut partitions = Vec::new();

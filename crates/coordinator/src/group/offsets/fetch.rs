@@ -40,7 +40,7 @@ pub(in crate::group) fn answer(step: &Step<'_>, request: &OffsetFetch) -> Offset
 fn check(step: &Step<'_>, request: &OffsetFetchRequestGroup) -> Result<(), Fail> {
     let group = match step.hard.group(&request.group_id) {
         Some(Group::Streams(group)) => group,
-        Some(Group::Simple | Group::Consumer(_)) | None => return Ok(()),
+        Some(Group::Simple | Group::Classic(_) | Group::Consumer(_)) | None => return Ok(()),
     };
     // An empty id is looked up like any other.
     let member = match &request.member_id {

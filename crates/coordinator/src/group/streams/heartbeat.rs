@@ -39,6 +39,7 @@ use super::target::{self, Assignment, Goal};
 use super::tasks::Tasks;
 use super::topology::Topology;
 use super::{Current, Endpoint, MemberMetadata, MemberState, StreamsGroup, StreamsMember, leave, timers};
+use crate::group::classic::{self, Live};
 use crate::group::fail::Fail;
 use crate::group::request::StreamsHeartbeatReply;
 use crate::group::soft::Soft;
@@ -61,7 +62,7 @@ pub fn heartbeat(
     let settings = settings(step.image, &request.group_id);
     let (no_group, no_soft) = (StreamsGroup::default(), StreamsSoft::default());
     let group = match request.member_epoch {
-        JOIN => joinable_group(&step.hard, &request.group_id)?,
+        JOIN => joinable_group(&step.hard, step.soft.classic.get(&request.group_id), &request.group_id)?,
         _ => Some(existing_group(&step.hard, &request.group_id)?),
     };
     let is_new_group = group.is_none();
@@ -81,7 +82,8 @@ pub fn heartbeat(
     };
     let mut decision = heartbeat.decide(topic_hashes)?;
     if is_new_group && step.hard.group(&request.group_id).is_some() {
-        step.record(records::classic_tombstone(&request.group_id));
+        step.record(classic::tombstone(&request.group_id));
+        classic::forget(step, &request.group_id);
     }
     if let Some(Return { owner, records, .. }) = returns {
         records.into_iter().for_each(|record| step.record(record));
@@ -94,14 +96,15 @@ pub fn heartbeat(
 }
 
 /// H-18: `None` if the join makes the group. It may take the place of a classic group without members.
-fn joinable_group<'h>(hard: &'h Hard, group_id: &Str) -> Result<Option<&'h StreamsGroup>, Fail> {
+fn joinable_group<'h>(
+    hard: &'h Hard,
+    live: Option<&Live>,
+    group_id: &Str,
+) -> Result<Option<&'h StreamsGroup>, Fail> {
     match hard.group(group_id) {
-        Some(Group::Streams(group)) => Ok(Some(group)),
-        Some(Group::Consumer(_)) => {
-            let message = format!("Group {group_id} is not a streams group.");
-            Err(Fail::new(ErrorCode::GROUP_ID_NOT_FOUND, message))
-        }
-        Some(Group::Simple) | None => Ok(None),
+        Some(group @ (Group::Simple | Group::Classic(_))) if group.is_empty(live) => Ok(None),
+        Some(_) => existing_group(hard, group_id).map(Some),
+        None => Ok(None),
     }
 }
 
@@ -109,7 +112,9 @@ fn joinable_group<'h>(hard: &'h Hard, group_id: &Str) -> Result<Option<&'h Strea
 pub(super) fn existing_group<'h>(hard: &'h Hard, group_id: &Str) -> Result<&'h StreamsGroup, Fail> {
     let message = match hard.group(group_id) {
         Some(Group::Streams(group)) => return Ok(group),
-        Some(Group::Simple | Group::Consumer(_)) => format!("Group {group_id} is not a streams group."),
+        Some(Group::Simple | Group::Classic(_) | Group::Consumer(_)) => {
+            format!("Group {group_id} is not a streams group.")
+        }
         None => format!("Streams group {group_id} not found."),
     };
     Err(Fail::new(ErrorCode::GROUP_ID_NOT_FOUND, message))

@@ -8,7 +8,7 @@ use wire::consumer_offsets::streams_group_member_metadata_value as member_value;
 use wire::consumer_offsets::streams_group_metadata_value::LastAssignmentConfig;
 use wire::consumer_offsets::streams_group_target_assignment_member_value as target_value;
 use wire::consumer_offsets::{
-    GroupMetadataKey, Record, StreamsGroupCurrentMemberAssignmentKey,
+    Record, StreamsGroupCurrentMemberAssignmentKey,
     StreamsGroupCurrentMemberAssignmentValue, StreamsGroupMemberMetadataKey, StreamsGroupMemberMetadataValue,
     StreamsGroupMetadataKey, StreamsGroupMetadataValue, StreamsGroupTargetAssignmentMemberKey,
     StreamsGroupTargetAssignmentMemberValue, StreamsGroupTargetAssignmentMetadataKey,
@@ -46,12 +46,6 @@ impl GroupMetadata<'_> {
         };
         Record::StreamsGroupMetadata(StreamsGroupMetadataKey { group_id: group_id.clone() }, Some(value))
     }
-}
-
-/// Tombstone of record 2: the group was a classic one. A simple group gets it too, although it never
-/// had that record, as in Kafka.
-pub(super) fn classic_tombstone(group_id: &Str) -> Record {
-    Record::GroupMetadata(GroupMetadataKey { group: group_id.clone() }, None)
 }
 
 /// Record 19.
