@@ -232,6 +232,32 @@ async fn what_is_only_validated_is_not_done() {
     broker.stop().await;
 }
 
+/// As Kafka does; recorded in `interop/kdiff/groups.py`.
+#[tokio::test]
+async fn metadata_tells_a_topic_once_and_nothing_to_a_wrong_request() {
+    let broker = TestBroker::start().await;
+    let mut connection = broker.connect().await;
+    let id = create(&mut connection, 7, vec![wish("t", 1)]).await[0].topic_id;
+    let named = MetadataRequestTopic { name: Some(Str::from("t")), ..Default::default() };
+    let by_id = MetadataRequestTopic { name: None, topic_id: id, ..Default::default() };
+    let nameless = MetadataRequestTopic { name: None, ..Default::default() };
+    for (asked, told) in [
+        (vec![named.clone(), named.clone()], 1),
+        (vec![by_id.clone(), by_id.clone()], 1),
+        (vec![named.clone(), by_id], 1),
+    ] {
+        let asked = MetadataRequest { topics: Some(asked), ..Default::default() };
+        let answer = soon(connection.call(12, &asked)).await;
+        assert_eq!(answer.topics.len(), told);
+        assert!(answer.topics.iter().all(|it| it.error_code == ErrorCode::NONE && it.topic_id == id));
+    }
+    let asked = MetadataRequest { topics: Some(vec![named, nameless]), ..Default::default() };
+    let answer = soon(connection.call(12, &asked)).await;
+    assert!(answer.brokers.is_empty() && answer.cluster_id.is_none() && answer.controller_id == -1);
+    assert!(answer.topics.iter().all(|it| it.error_code == ErrorCode::INVALID_REQUEST));
+    broker.stop().await;
+}
+
 /// `broker-core.md` 5: a request that asks for too much fails as a whole.
 #[tokio::test]
 async fn too_many_partitions_at_once_fail_the_whole_request() {

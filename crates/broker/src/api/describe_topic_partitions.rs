@@ -89,7 +89,13 @@ impl Page {
             } else {
                 ErrorCode::INVALID_TOPIC_EXCEPTION
             };
-            self.topics.push(failed(Str::from(name), code));
+            // Kafka tells what the caller could do with a topic that is not there.
+            let operations = call.authorized_operations(Resource::Topic(name.as_bytes()));
+            let unknown = failed(Str::from(name), code);
+            self.topics.push(DescribeTopicPartitionsResponseTopic {
+                topic_authorized_operations: operations,
+                ..unknown
+            });
             return;
         };
         let mut rest = topic.partitions.iter().skip_while(|info| info.index < skip);

@@ -14,6 +14,7 @@
 //! A topic is created before the answer goes out and stands in it (`decisions.md` 8), so a client need not come again;
 //! what the catalog refuses is the topic's error.
 
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use catalog::command::{CreateTopics, NewTopic, internal_topic};
@@ -33,10 +34,17 @@ impl Handler for MetadataRequest {
         let topics = match &request.topics {
             None => all_topics(&call, &request),
             Some(topics) if topics.is_empty() && call.version == 0 => all_topics(&call, &request),
-            Some(topics) => match invalid(call.version, topics) {
-                true => topics.iter().map(|topic| failed(topic, ErrorCode::INVALID_REQUEST)).collect(),
-                false => named_topics(&call, &request, topics).await,
-            },
+            Some(topics) if invalid(call.version, topics) => {
+                // Nothing but the errors, as Kafka answers a request that failed as a whole.
+                let topics = topics.iter().map(|topic| failed(topic, ErrorCode::INVALID_REQUEST)).collect();
+                return MetadataResponse {
+                    topics,
+                    controller_id: -1,
+                    cluster_id: None,
+                    ..Default::default()
+                };
+            }
+            Some(topics) => named_topics(&call, &request, topics).await,
         };
         let image = call.image();
         let mut response = MetadataResponse {
@@ -88,12 +96,20 @@ async fn named_topics(
     request: &MetadataRequest,
     topics: &[MetadataRequestTopic],
 ) -> Vec<MetadataResponseTopic> {
+    // A topic that is asked for twice is answered once.
+    let mut seen = BTreeSet::new();
     if topics.iter().any(|topic| topic.topic_id != Uuid::ZERO) {
-        return topics.iter().map(|topic| by_id(call, request, topic.topic_id)).collect();
+        // Entries by name beside entries by id are left out, as in Kafka.
+        let ids =
+            topics.iter().map(|topic| topic.topic_id).filter(|id| *id != Uuid::ZERO && seen.insert(id.0));
+        return ids.map(|id| by_id(call, request, id)).collect();
     }
+    let mut seen = BTreeSet::new();
     let mut described = Vec::with_capacity(topics.len());
-    for topic in topics {
-        described.push(by_name(call, request, topic.name.clone().unwrap_or_default()).await);
+    for name in topics.iter().map(|topic| topic.name.clone().unwrap_or_default()) {
+        if seen.insert(name.clone()) {
+            described.push(by_name(call, request, name).await);
+        }
     }
     described
 }
