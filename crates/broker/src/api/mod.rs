@@ -40,6 +40,7 @@ mod offset_for_leader_epoch;
 mod produce;
 mod streams_group_describe;
 mod streams_group_heartbeat;
+mod streams_group_topology_description_update;
 
 /// Every API that is served, by key.
 pub static APIS: &[Api] = &[
@@ -67,6 +68,7 @@ pub static APIS: &[Api] = &[
     Api::of::<wire::DescribeTopicPartitionsRequest>(),
     Api::of::<wire::StreamsGroupHeartbeatRequest>(),
     Api::of::<wire::StreamsGroupDescribeRequest>(),
+    Api::of::<wire::StreamsGroupTopologyDescriptionUpdateRequest>(),
 ];
 
 /// What answers requests of one API.

@@ -19,6 +19,9 @@ use super::Handler;
 use crate::auth::{Operation, Resource};
 use crate::call::Call;
 
+/// Status of a topology description that nobody asked for.
+const NOT_REQUESTED: i8 = 0;
+
 impl Handler for StreamsGroupDescribeRequest {
     const SERVED: RangeInclusive<i16> = 0..=1;
 
@@ -42,6 +45,10 @@ impl Handler for StreamsGroupDescribeRequest {
             }
         }
         for group in groups.iter_mut().filter(|it| it.error_code == ErrorCode::NONE) {
+            if !request.include_topology_description {
+                group.topology_description = None;
+                group.topology_description_status = NOT_REQUESTED;
+            }
             if request.include_authorized_operations {
                 let resource = Resource::Group(group.group_id.as_bytes());
                 group.authorized_operations = call.authorized_operations(resource);

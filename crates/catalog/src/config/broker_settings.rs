@@ -51,6 +51,7 @@ settings! {
     thalweg_flush_background_ms: i64 = "thalweg.flush.background.ms",
     thalweg_snapshot_ms: i64 = "thalweg.snapshot.ms",
     thalweg_open_files_max: i32 = "thalweg.open.files.max",
+    thalweg_streams_topology_descriptions: bool = "thalweg.streams.topology.descriptions",
     // Identity and network.
     broker_rack: Option<String> = "broker.rack",
     listeners: Vec<String> = "listeners",

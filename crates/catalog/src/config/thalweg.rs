@@ -1,6 +1,6 @@
 //! Thalweg's own settings (decision 20: each begins with `thalweg.`).
 
-use super::row::Kind::{Int, Long, String};
+use super::row::Kind::{Boolean, Int, Long, String};
 use super::row::{Row, Valid};
 
 /// What a batch survives before it is acknowledged.
@@ -39,6 +39,9 @@ pub(super) const ROWS: &[Row] = &[
     Row::broker("thalweg.open.files.max", Int, Some("8192"))
         .at_least(16)
         .honoured("Files of segments that are held open."),
+    Row::broker("thalweg.streams.topology.descriptions", Boolean, Some("true")).honoured(
+        "Whether streams groups are asked for the description of their topology, which is then kept with the group (KIP-1331). With the profile `kafka` never.",
+    ),
 ];
 
 /// The same for one topic.

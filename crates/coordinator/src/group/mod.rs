@@ -128,6 +128,9 @@ fn answer(step: &mut Step<'_>, ticket: Ticket, caller: &Caller, request: GroupRe
         GroupRequest::ConsumerGroupDescribe(ids) => GroupReply::ConsumerGroupDescribe(
             ids.iter().map(|id| list::describe_consumer(step, id)).collect(),
         ),
+        GroupRequest::StreamsGroupTopologyDescriptionUpdate(it) => {
+            GroupReply::StreamsGroupTopologyDescriptionUpdate(streams::update_description(step, &it))
+        }
         GroupRequest::DescribeGroups(ids) => GroupReply::DescribeGroups(
             ids.iter().map(|id| list::describe(step, caller.api_version, id)).collect(),
         ),

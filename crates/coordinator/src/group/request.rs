@@ -13,9 +13,9 @@ use wire::{
     ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse, HeartbeatRequest, HeartbeatResponse,
     JoinGroupRequest, JoinGroupResponse, LeaveGroupRequest, LeaveGroupResponse, ListGroupsRequest,
     ListGroupsResponse, OffsetCommitRequest, OffsetCommitResponse, OffsetDeleteRequest, OffsetDeleteResponse,
-    Str, StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse, SyncGroupRequest, SyncGroupResponse,
-    consumer_group_describe, describe_groups,
-    streams_group_describe,
+    Str, StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse,
+    StreamsGroupTopologyDescriptionUpdateRequest, StreamsGroupTopologyDescriptionUpdateResponse,
+    SyncGroupRequest, SyncGroupResponse, consumer_group_describe, describe_groups, streams_group_describe,
 };
 
 /// What can be asked of a group shard.
@@ -35,6 +35,7 @@ pub enum GroupRequest {
     LeaveGroup(LeaveGroupRequest),
     StreamsGroupHeartbeat(Box<StreamsGroupHeartbeatRequest>),
     StreamsGroupDescribe(Vec<Str>),
+    StreamsGroupTopologyDescriptionUpdate(Box<StreamsGroupTopologyDescriptionUpdateRequest>),
     ConsumerGroupHeartbeat(Box<ConsumerGroupHeartbeatRequest>),
     ConsumerGroupDescribe(Vec<Str>),
     DescribeGroups(Vec<Str>),
@@ -62,7 +63,9 @@ pub enum GroupReply {
     Heartbeat(HeartbeatResponse),
     LeaveGroup(LeaveGroupResponse),
     StreamsGroupHeartbeat(Box<StreamsHeartbeatReply>),
+    /// With the topology description, asked for or not.
     StreamsGroupDescribe(Vec<streams_group_describe::response::DescribedGroup>),
+    StreamsGroupTopologyDescriptionUpdate(StreamsGroupTopologyDescriptionUpdateResponse),
     ConsumerGroupHeartbeat(ConsumerGroupHeartbeatResponse),
     ConsumerGroupDescribe(Vec<consumer_group_describe::response::DescribedGroup>),
     DescribeGroups(Vec<describe_groups::response::DescribedGroup>),

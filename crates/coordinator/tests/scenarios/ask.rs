@@ -8,8 +8,12 @@ use wire::offset_commit::request::{OffsetCommitRequestPartition, OffsetCommitReq
 use wire::offset_delete::request::{OffsetDeleteRequestPartition, OffsetDeleteRequestTopic};
 use wire::offset_fetch::request::{OffsetFetchRequestGroup, OffsetFetchRequestTopics};
 use wire::streams_group_heartbeat::request::{Endpoint, KeyValue, TaskIds};
+use wire::streams_group_topology_description_update::request::{
+    TopologyDescription, TopologyDescriptionNode, TopologyDescriptionSubtopology,
+};
 use wire::{
-    ListGroupsRequest, OffsetCommitRequest, OffsetDeleteRequest, Str, StreamsGroupHeartbeatRequest, Uuid,
+    ListGroupsRequest, OffsetCommitRequest, OffsetDeleteRequest, Str, StreamsGroupHeartbeatRequest,
+    StreamsGroupTopologyDescriptionUpdateRequest, Uuid,
 };
 
 use crate::args::{Args, Parsed, number, partition};
@@ -60,6 +64,31 @@ pub(crate) fn heartbeat(args: &mut Args<'_>, memory: &mut Memory) -> Parsed<Grou
     request.task_offsets = args.option("offsets").map(tasks::task_offsets).transpose()?;
     request.task_end_offsets = args.option("end-offsets").map(tasks::task_offsets).transpose()?;
     Ok(GroupRequest::StreamsGroupHeartbeat(Box::new(request)))
+}
+
+/// `0:name,name 1:name`: nodes by subtopology; `more=` as many with names of a thousand bytes.
+pub(crate) fn description(args: &mut Args<'_>) -> Parsed<GroupRequest> {
+    let (group_id, member_id) = (unquoted(args.word("group")?), unquoted(args.word("member")?));
+    let topology_epoch = args.number("epoch")?.ok_or("epoch= is missing")?;
+    let more: usize = args.number("more")?.unwrap_or(0);
+    let node = |name: &str| TopologyDescriptionNode { name: name.into(), node_type: 2, ..Default::default() };
+    let subtopology = |word: &str| {
+        let (id, names) = word.split_once(':').ok_or_else(|| format!("not id:names: {word:?}"))?;
+        let mut nodes: Vec<_> = names.split(',').map(node).collect();
+        nodes.resize(nodes.len() + more, node(&"n".repeat(1_000)));
+        Ok(TopologyDescriptionSubtopology { subtopology_id: id.into(), nodes, ..Default::default() })
+    };
+    let subtopologies = args.rest().into_iter().map(subtopology).collect::<Parsed<_>>()?;
+    let topology_description = TopologyDescription { subtopologies, ..Default::default() };
+    Ok(GroupRequest::StreamsGroupTopologyDescriptionUpdate(Box::new(
+        StreamsGroupTopologyDescriptionUpdateRequest {
+            group_id,
+            member_id,
+            topology_epoch,
+            topology_description,
+            ..Default::default()
+        },
+    )))
 }
 
 fn task_list(text: Option<&str>) -> Parsed<Option<Vec<TaskIds>>> {

@@ -19,7 +19,11 @@ pub(crate) struct Topics {
 
 impl Topics {
     pub(crate) fn new() -> Self {
-        Self { image: Image::default(), made: 0 }
+        let mut topics = Self { image: Image::default(), made: 0 };
+        // Else each first heartbeat would ask for one.
+        let broker = Resource::Broker(String::new());
+        topics.configure(&broker, [("thalweg.streams.topology.descriptions", "false")].into());
+        topics
     }
 
     pub(crate) fn image(&self) -> &Image {

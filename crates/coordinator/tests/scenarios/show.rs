@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
 
 use coordinator::group::{GroupReply, StreamsHeartbeatReply, TimerKey};
-use wire::consumer_offsets::group_metadata_value::GroupMetadataValue;
 use wire::consumer_offsets::Record;
+use wire::consumer_offsets::group_metadata_value::GroupMetadataValue;
 use wire::{ErrorCode, JoinGroupResponse, LeaveGroupResponse, Str, StreamsGroupHeartbeatResponse, Uuid};
 use wire::{describe_groups, streams_group_describe, streams_group_heartbeat};
 
@@ -246,7 +246,8 @@ fn text(bytes: &[u8]) -> String {
 }
 
 fn joined(it: &JoinGroupResponse) -> String {
-    let line = if it.error_code == ErrorCode::NONE { Line::new("joined") } else { Line::new(it.error_code.name()) };
+    let line =
+        if it.error_code == ErrorCode::NONE { Line::new("joined") } else { Line::new(it.error_code.name()) };
     let line = line
         .part("member", or_empty(&it.member_id))
         .unless(-1, "generation", it.generation_id)
@@ -301,6 +302,10 @@ pub(crate) fn reply(asked: &str, reply: &GroupReply) -> String {
             [it.error_code.name().to_owned()].into_iter().chain(topics).collect()
         }
         GroupReply::StreamsGroupDescribe(groups) => groups.iter().flat_map(described).collect(),
+        GroupReply::StreamsGroupTopologyDescriptionUpdate(it) => match it.error_code {
+            ErrorCode::NONE => vec!["description kept".into()],
+            code => vec![Line::new("description").error(code, it.error_message.as_ref()).0],
+        },
         GroupReply::JoinGroup(it) => vec![joined(it)],
         GroupReply::SyncGroup(it) => {
             let line = Line::new(it.error_code.name())
@@ -439,7 +444,16 @@ fn described(group: &streams_group_describe::response::DescribedGroup) -> Vec<St
         .some("assignor", group.assignor_name.as_ref());
     let topology = group.topology.iter().flat_map(described_topology);
     let members = group.members.iter().map(described_member);
-    [line.0].into_iter().chain(topology).chain(members).collect()
+    let description = group.topology_description.iter().map(description);
+    [line.0].into_iter().chain(topology).chain(description).chain(members).collect()
+}
+
+fn description(it: &streams_group_describe::response::TopologyDescription) -> String {
+    let subtopologies = it.subtopologies.iter().map(|it| {
+        let names: Vec<_> = it.nodes.iter().map(|node| node.name.to_string()).collect();
+        format!("{}:{}", it.subtopology_id, names.join(","))
+    });
+    format!("  description {}", subtopologies.collect::<Vec<_>>().join(" "))
 }
 
 fn described_topology(topology: &streams_group_describe::response::Topology) -> Vec<String> {

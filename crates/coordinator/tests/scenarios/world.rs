@@ -189,6 +189,7 @@ impl World {
                 };
                 self.ask("describe", args, describe, 1)
             }
+            "topology-description" => self.ask(first, args, |_, args| ask::description(args), 0),
             "delete-groups" => {
                 let delete =
                     |_: &mut Self, args: &mut Args<'_>| Ok(GroupRequest::DeleteGroups(ask::ids(args)));

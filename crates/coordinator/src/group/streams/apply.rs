@@ -15,6 +15,7 @@ use wire::consumer_offsets::{
     StreamsGroupTargetAssignmentMetadataValue, StreamsGroupTopologyValue,
 };
 
+use super::description;
 use super::tasks::{AssignedTasks, TaskId, TaskSet, Tasks};
 use super::topology::Topology;
 use super::{Current, Endpoint, MemberMetadata, MemberState, StreamsGroup};
@@ -159,6 +160,7 @@ impl StreamsGroup {
     /// Record 23.
     pub(in crate::group) fn apply_topology(&mut self, value: Option<&StreamsGroupTopologyValue>) {
         self.topology = value.map(Topology::from_record);
+        self.description = value.and_then(description::of_record);
     }
 }
 

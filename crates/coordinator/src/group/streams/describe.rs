@@ -6,7 +6,7 @@ use super::records::by_subtopology;
 use super::soft::{MemberOffsets, StreamsSoft};
 use super::tasks::{TaskId, Tasks};
 use super::topology::{InternalTopic, Topology};
-use super::{StreamsGroup, StreamsMember};
+use super::{StreamsGroup, StreamsMember, description};
 use crate::assign::Assignor;
 use crate::group::step::Step;
 use wire::Str;
@@ -17,6 +17,7 @@ pub fn describe(step: &Step<'_>, group_id: &Str, group: &StreamsGroup) -> descri
     let configured = soft.and_then(|it| it.configured.as_deref());
     let assignor =
         Assignor::by_name(&settings(step.image, group_id).assignor_name).unwrap_or(Assignor::Sticky);
+    let (topology_description_status, topology_description) = description::describe(step.image, group);
     described::DescribedGroup {
         group_id: group_id.clone(),
         group_state: Str::from_static(group.state().name()),
@@ -24,6 +25,8 @@ pub fn describe(step: &Step<'_>, group_id: &Str, group: &StreamsGroup) -> descri
         assignment_epoch: group.assignment_epoch,
         topology: group.topology.as_ref().map(|it| topology(it, configured)),
         members: group.members().iter().map(|(id, it)| member(id, it, group.target(id), soft)).collect(),
+        topology_description,
+        topology_description_status,
         assignor_name: Some(Str::from_static(assignor.name())),
         ..Default::default()
     }

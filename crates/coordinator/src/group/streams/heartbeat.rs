@@ -38,7 +38,9 @@ use super::static_members::{self, Return};
 use super::target::{self, Assignment, Goal};
 use super::tasks::Tasks;
 use super::topology::Topology;
-use super::{Current, Endpoint, MemberMetadata, MemberState, StreamsGroup, StreamsMember, leave, timers};
+use super::{
+    Current, Endpoint, MemberMetadata, MemberState, StreamsGroup, StreamsMember, description, leave, timers,
+};
 use crate::group::classic::{self, Live};
 use crate::group::fail::Fail;
 use crate::group::request::StreamsHeartbeatReply;
@@ -139,6 +141,14 @@ fn conclude(
     // In Kafka the object that hears the wish of a group's first join is thrown away (H-40).
     let shuts_down = request.shutdown_application && (!is_new_group || may_deviate(step.image));
     soft.remember(member_id, member.current.epoch, decision, shuts_down);
+    let wants_description = description::is_wanted(
+        step.image,
+        caller.api_version,
+        group,
+        member,
+        &mut soft.asked_for_description,
+        (step.now, step.entropy),
+    );
     let response = Response {
         image: step.image,
         settings,
@@ -147,6 +157,7 @@ fn conclude(
         group,
         member,
         is_new_group,
+        wants_description,
         decision,
     };
     response.build(soft)

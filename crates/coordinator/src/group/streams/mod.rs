@@ -6,7 +6,7 @@
 //! P replay, D describe).
 //!
 //! Reading order: `tasks`, `topology`, `configure`, `heartbeat` (join and keep) with `request` and
-//! `response` around it, `static_members`, `leave`, `target`, `reconcile`, `endpoints`, `timers`, `describe`, and `apply`
+//! `response` around it, `static_members`, `leave`, `target`, `reconcile`, `endpoints`, `timers`, `describe`, `description`, and `apply`
 //! with `records`, its inverse.
 
 pub mod configure;
@@ -16,6 +16,7 @@ pub mod topology;
 
 mod apply;
 mod describe;
+mod description;
 mod endpoints;
 mod heartbeat;
 mod image;
@@ -33,11 +34,14 @@ mod timers;
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
+
 use self::tasks::{AssignedTasks, Holders, TaskId, Tasks};
 use self::topology::Topology;
 use wire::Str;
 
 pub use self::describe::describe;
+pub use self::description::{keeps_descriptions, update_description};
 pub use self::heartbeat::heartbeat;
 pub use self::records::group_tombstones;
 pub use self::soft::StreamsSoft;
@@ -55,7 +59,8 @@ pub struct StreamsGroup {
     pub validated_topology_epoch: i32,
     /// The settings with which the last target was computed, by name without prefix (H-30).
     pub assignment_configs: BTreeMap<Str, Str>,
-    /// Of the topology description (KIP-1331), kept as the log has them.
+    /// Of the topology description (KIP-1331): the topology epochs of the one that is stored, and of one
+    /// that could not be stored.
     pub stored_description_epoch: i32,
     pub failed_description_epoch: i32,
     /// The group epoch for which the targets were computed; -1 between two tombstones.
@@ -63,6 +68,8 @@ pub struct StreamsGroup {
     /// When they were, 0 if the next computation shall not wait for the assignment interval.
     pub assignment_timestamp: i64,
     pub topology: Option<Topology>,
+    /// The topology's description, encoded; it goes with the topology.
+    description: Option<Bytes>,
     members: BTreeMap<Str, StreamsMember>,
     targets: BTreeMap<Str, Tasks>,
     /// Derived from `members` (P-5).
@@ -195,6 +202,7 @@ impl Default for StreamsGroup {
             assignment_epoch: 1,
             assignment_timestamp: 0,
             topology: None,
+            description: None,
             members: BTreeMap::new(),
             targets: BTreeMap::new(),
             holders: Holders::default(),

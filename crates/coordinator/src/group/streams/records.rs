@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use wire::Str;
 use wire::consumer_offsets::streams_group_current_member_assignment_value as assignment_value;
 use wire::consumer_offsets::streams_group_member_metadata_value as member_value;
 use wire::consumer_offsets::streams_group_metadata_value::LastAssignmentConfig;
 use wire::consumer_offsets::streams_group_target_assignment_member_value as target_value;
 use wire::consumer_offsets::{
-    Record, StreamsGroupCurrentMemberAssignmentKey,
-    StreamsGroupCurrentMemberAssignmentValue, StreamsGroupMemberMetadataKey, StreamsGroupMemberMetadataValue,
-    StreamsGroupMetadataKey, StreamsGroupMetadataValue, StreamsGroupTargetAssignmentMemberKey,
+    Record, StreamsGroupCurrentMemberAssignmentKey, StreamsGroupCurrentMemberAssignmentValue,
+    StreamsGroupMemberMetadataKey, StreamsGroupMemberMetadataValue, StreamsGroupMetadataKey,
+    StreamsGroupMetadataValue, StreamsGroupTargetAssignmentMemberKey,
     StreamsGroupTargetAssignmentMemberValue, StreamsGroupTargetAssignmentMetadataKey,
     StreamsGroupTargetAssignmentMetadataValue, StreamsGroupTopologyKey,
 };
+use wire::{RawTag, Str};
 
 use super::tasks::{TaskId, TaskSet, Tasks};
 use super::topology::Topology;
@@ -30,21 +30,25 @@ pub(super) struct GroupMetadata<'a> {
 impl GroupMetadata<'_> {
     /// The description epochs of `group` go on unchanged.
     pub(super) fn record(&self, group_id: &Str, group: &StreamsGroup) -> Record {
+        let value = self.value((group.stored_description_epoch, group.failed_description_epoch));
+        Record::StreamsGroupMetadata(StreamsGroupMetadataKey { group_id: group_id.clone() }, Some(value))
+    }
+
+    fn value(&self, (stored, failed): (i32, i32)) -> StreamsGroupMetadataValue {
         let configs = self.assignment_configs.iter().map(|(key, value)| LastAssignmentConfig {
             key: key.clone(),
             value: value.clone(),
             ..Default::default()
         });
-        let value = StreamsGroupMetadataValue {
+        StreamsGroupMetadataValue {
             epoch: self.epoch,
             metadata_hash: self.metadata_hash,
             validated_topology_epoch: self.validated_topology_epoch,
             last_assignment_configs: Some(configs.collect()),
-            stored_description_topology_epoch: group.stored_description_epoch,
-            failed_description_topology_epoch: group.failed_description_epoch,
+            stored_description_topology_epoch: stored,
+            failed_description_topology_epoch: failed,
             ..Default::default()
-        };
-        Record::StreamsGroupMetadata(StreamsGroupMetadataKey { group_id: group_id.clone() }, Some(value))
+        }
     }
 }
 
@@ -131,6 +135,25 @@ pub(super) fn current(group_id: &Str, member_id: &Str, it: &Current) -> Record {
 /// Record 23.
 pub(super) fn topology(group_id: &Str, it: &Topology) -> Record {
     Record::StreamsGroupTopology(StreamsGroupTopologyKey { group_id: group_id.clone() }, Some(it.to_record()))
+}
+
+/// Record 23 with a field that Kafka does not know.
+pub(super) fn described_topology(group_id: &Str, it: &Topology, description: RawTag) -> Record {
+    let mut value = it.to_record();
+    value.unknown_tagged_fields.push(description);
+    Record::StreamsGroupTopology(StreamsGroupTopologyKey { group_id: group_id.clone() }, Some(value))
+}
+
+/// Record 17 that changes nothing but the epochs of the topology description (TD-3).
+pub(super) fn description_epochs(group_id: &Str, group: &StreamsGroup, stored: i32, failed: i32) -> Record {
+    let metadata = GroupMetadata {
+        epoch: group.epoch,
+        metadata_hash: group.metadata_hash,
+        validated_topology_epoch: group.validated_topology_epoch,
+        assignment_configs: &group.assignment_configs,
+    };
+    let value = metadata.value((stored, failed));
+    Record::StreamsGroupMetadata(StreamsGroupMetadataKey { group_id: group_id.clone() }, Some(value))
 }
 
 /// Tombstones 22, 21 and 19 of a member, in the order in which they can be applied (H-70).

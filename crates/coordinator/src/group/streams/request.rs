@@ -69,7 +69,7 @@ fn check_join(request: &StreamsGroupHeartbeatRequest) -> Result<(), Fail> {
     Ok(topology::refuse_changelog_counts(topology)?)
 }
 
-fn check_not_blank(name: &str, value: Option<&Str>) -> Result<(), Fail> {
+pub(super) fn check_not_blank(name: &str, value: Option<&Str>) -> Result<(), Fail> {
     match value {
         Some(value) if value.as_bytes().iter().all(|byte| *byte <= b' ') => {
             Err(invalid(format!("{name} can't be empty.")))

@@ -34,6 +34,7 @@ pub(super) struct Response<'a> {
     pub member: &'a StreamsMember,
     /// Created in this request.
     pub is_new_group: bool,
+    pub wants_description: bool,
     pub decision: &'a Decision,
 }
 
@@ -57,6 +58,7 @@ impl Response<'_> {
             active_tasks: list(task_ids(has_tasks, assigned.active.keys())),
             standby_tasks: list(task_ids(has_tasks, &assigned.standby)),
             warmup_tasks: list(task_ids(has_tasks, &assigned.warmup)),
+            topology_description_required: self.wants_description,
             endpoint_information_epoch,
             partitions_by_user_endpoint,
             ..Default::default()

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::configure::ConfiguredTopology;
+use super::description::Asked;
 use super::heartbeat::{Decision, Revocation};
 use super::tasks::TaskId;
 use wire::Str;
@@ -26,6 +27,7 @@ pub struct StreamsSoft {
     pub(super) offsets: BTreeMap<Str, MemberOffsets>,
     /// The epoch at which a member was told to give up tasks: its timer counts for this one only.
     pub(super) revoking: BTreeMap<Str, i32>,
+    pub(super) asked_for_description: Asked,
 }
 
 /// Offsets of a member's tasks as sums over their changelog partitions (H-29b).
