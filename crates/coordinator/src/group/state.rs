@@ -167,9 +167,7 @@ impl Hard {
         match slot {
             Group::Streams(group) => group,
             Group::Simple => unreachable!("a simple group was just replaced"),
-            Group::Classic(_) => {
-                panic!("streams group {id} takes the place of a classic one without tombstone")
-            }
+            Group::Classic(_) => panic!("streams group {id} takes the place of a classic one without tombstone"),
             Group::Consumer(_) => panic!("records of a streams group {id} in the place of a consumer group"),
         }
     }

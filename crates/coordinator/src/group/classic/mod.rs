@@ -12,8 +12,8 @@
 
 pub mod live;
 
-mod describe;
 mod desk;
+mod describe;
 mod heartbeat;
 mod join;
 mod leave;
