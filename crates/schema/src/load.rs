@@ -21,7 +21,7 @@ pub struct Schema {
     pub features: Vec<Feature>,
 }
 
-/// One API: a file of `api/` or `internal/`.
+/// One API: a file of `api/`, `internal/` or `thalweg/`.
 #[derive(Debug)]
 pub struct Api {
     pub key: i16,
@@ -53,7 +53,7 @@ pub struct RecordType {
 /// File, line and problem of the first thing that is wrong.
 pub fn load(folder: &Path) -> Result<Schema, String> {
     let mut apis = Vec::new();
-    for part in ["api", "internal"] {
+    for part in ["api", "internal", "thalweg"] {
         for file in files(&folder.join(part))? {
             apis.push(api(&file)?);
         }

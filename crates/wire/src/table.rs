@@ -4,6 +4,9 @@ use std::fmt;
 
 use crate::tables::{APIS, MESSAGES, RECORDS};
 
+/// API keys from here on are our own; Kafka has none of them.
+pub const OWN_KEYS: std::ops::RangeFrom<i16> = 20_000..;
+
 /// A closed range of versions; empty when `low > high`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Versions {
@@ -37,6 +40,14 @@ pub struct Message {
     pub listeners: &'static [&'static str],
     pub doc: &'static str,
     pub root: Struct,
+}
+
+impl Message {
+    /// Whether the message belongs to an API of our own.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        self.id.is_some_and(|id| OWN_KEYS.contains(&id))
+    }
 }
 
 /// The fields of a message or of a struct in it.

@@ -52,6 +52,7 @@ fn delete_one(step: &mut Step<'_>, id: &Str) -> Result<(), Fail> {
     classic::forget(step, id);
     consumer::forget(step, id);
     streams::forget(step, id);
+    step.soft.history.forget(id);
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`request`] (what is asked and answered), [`state`] (what the log says),
 //! [`soft`] (what may be forgotten), [`step`] (how a deciding function sees both), then one folder
-//! per group type and [`offsets`], [`list`], [`delete`].
+//! per group type and [`offsets`], [`list`], [`delete`]; [`history`], [`why`] and [`explain`] tell people what happens.
 //!
 //! This file only sends each event to the function that decides about it. It must not know the
 //! rules of any group type.
@@ -10,7 +10,9 @@
 pub mod classic;
 pub mod consumer;
 pub mod delete;
+pub mod explain;
 pub mod fail;
+pub mod history;
 pub mod list;
 pub mod offsets;
 pub mod request;
@@ -18,12 +20,15 @@ pub mod soft;
 pub mod state;
 pub mod step;
 pub mod streams;
+pub mod why;
 
+use crate::group::history::Cause;
 use crate::machine::{At, Caller, Cx, Event, Machine, Millis, Output, Ticket};
 use wire::consumer_offsets::Record;
 use wire::{ConsumerGroupHeartbeatResponse, Str};
 
 pub use fail::Fail;
+pub use history::History;
 pub use request::{GroupReply, GroupRequest, GroupTask, GroupTaskResult, StreamsHeartbeatReply};
 pub use soft::{Soft, TimerKey};
 pub use state::{Group, Hard};
@@ -78,7 +83,7 @@ impl Machine for GroupShard {
     }
 
     fn loaded(&mut self, cx: &mut Cx<'_>) -> Output<Self> {
-        self.soft = Soft::default();
+        self.soft = Soft { history: History::new(cx.now), ..Soft::default() };
         let mut step = Step::new(&mut self.hard, &mut self.soft, cx);
         classic::loaded(&mut step);
         streams::loaded(&mut step);
@@ -94,7 +99,9 @@ impl Machine for GroupShard {
 fn answer(step: &mut Step<'_>, ticket: Ticket, caller: &Caller, request: GroupRequest) -> Option<GroupReply> {
     Some(match request {
         GroupRequest::OffsetCommit(it) => {
-            GroupReply::OffsetCommit(offsets::commit::answer(step, caller, &it))
+            let response = offsets::commit::answer(step, caller, &it);
+            history::commit_answered(step, &it, &response);
+            GroupReply::OffsetCommit(response)
         }
         GroupRequest::OffsetFetch(it) => GroupReply::OffsetFetch(offsets::fetch::answer(step, &it)),
         GroupRequest::OffsetDelete(it) => GroupReply::OffsetDelete(offsets::delete::answer(step, &it)),
@@ -106,6 +113,7 @@ fn answer(step: &mut Step<'_>, ticket: Ticket, caller: &Caller, request: GroupRe
         GroupRequest::LeaveGroup(it) => GroupReply::LeaveGroup(classic::leave(step, &it)),
         GroupRequest::StreamsGroupHeartbeat(it) => {
             let reply = streams::heartbeat(step, caller, &it);
+            history::streams::heartbeat(step, &it, reply.as_ref().err());
             GroupReply::StreamsGroupHeartbeat(Box::new(reply.unwrap_or_else(|fail| {
                 assert!(step.hard.recorded().is_empty(), "a refused heartbeat left records");
                 StreamsHeartbeatReply::refused(fail)
@@ -135,6 +143,7 @@ fn answer(step: &mut Step<'_>, ticket: Ticket, caller: &Caller, request: GroupRe
             ids.iter().map(|id| list::describe(step, caller.api_version, id)).collect(),
         ),
         GroupRequest::ListGroups(it) => GroupReply::ListGroups(list::list(step, &it)),
+        GroupRequest::ExplainGroup(it) => GroupReply::ExplainGroup(Box::new(explain::answer(step, &it))),
         GroupRequest::DeleteGroups(ids) => GroupReply::DeleteGroups(delete::delete(step, ids)),
     })
 }
@@ -142,6 +151,7 @@ fn answer(step: &mut Step<'_>, ticket: Ticket, caller: &Caller, request: GroupRe
 /// Fires all deadlines that are due, also those that the fired ones set and that are due already.
 fn fire_due(step: &mut Step<'_>) {
     while let Some((deadline, key)) = step.soft.timers.pop_due(step.now) {
+        step.telling().because = cause_of(&key);
         match key {
             TimerKey::InitialRebalance { group } => streams::initial_delay_over(step, &group),
             TimerKey::Session { group, member } => {
@@ -153,6 +163,17 @@ fn fire_due(step: &mut Step<'_>) {
             TimerKey::ClassicSession { group, member } => classic::session_over(step, &group, &member),
             TimerKey::ClassicJoin { group } => classic::join_over(step, &group),
             TimerKey::ClassicSync { group } => classic::sync_over(step, &group),
+        }
+    }
+}
+
+/// What a deadline is the cause of.
+fn cause_of(key: &TimerKey) -> Cause {
+    match key {
+        TimerKey::InitialRebalance { .. } => Cause::InitialDelayOver,
+        TimerKey::Session { .. } | TimerKey::ClassicSession { .. } => Cause::SessionOver,
+        TimerKey::Rebalance { .. } | TimerKey::ClassicJoin { .. } | TimerKey::ClassicSync { .. } => {
+            Cause::RebalanceOver
         }
     }
 }

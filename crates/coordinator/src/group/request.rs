@@ -10,7 +10,8 @@ use wire::delete_groups::response::DeletableGroupResult;
 use wire::offset_fetch::request::OffsetFetchRequestGroup;
 use wire::offset_fetch::response::OffsetFetchResponseGroup;
 use wire::{
-    ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse, HeartbeatRequest, HeartbeatResponse,
+    ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse, ExplainGroupRequest, ExplainGroupResponse,
+    HeartbeatRequest, HeartbeatResponse,
     JoinGroupRequest, JoinGroupResponse, LeaveGroupRequest, LeaveGroupResponse, ListGroupsRequest,
     ListGroupsResponse, OffsetCommitRequest, OffsetCommitResponse, OffsetDeleteRequest, OffsetDeleteResponse,
     Str, StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse,
@@ -41,6 +42,7 @@ pub enum GroupRequest {
     DescribeGroups(Vec<Str>),
     ListGroups(ListGroupsRequest),
     DeleteGroups(Vec<Str>),
+    ExplainGroup(ExplainGroupRequest),
 }
 
 /// The part of an OffsetFetch request about one group.
@@ -71,6 +73,7 @@ pub enum GroupReply {
     DescribeGroups(Vec<describe_groups::response::DescribedGroup>),
     ListGroups(ListGroupsResponse),
     DeleteGroups(Vec<DeletableGroupResult>),
+    ExplainGroup(Box<ExplainGroupResponse>),
 }
 
 /// The answer to a streams heartbeat, and what the handler must do before it sends it: the creation

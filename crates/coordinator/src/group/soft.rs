@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::group::classic::Live;
 use crate::group::consumer::ConsumerSoft;
+use crate::group::history::History;
 use crate::group::streams::StreamsSoft;
 use crate::group::streams::hash::TopicHashes;
 use crate::timers::Timers;
@@ -22,6 +23,8 @@ pub struct Soft {
     pub consumer: BTreeMap<Str, ConsumerSoft>,
     /// Of the topics that streams groups require and consumer groups subscribe to.
     pub topic_hashes: TopicHashes,
+    /// What happened, for whoever asks why.
+    pub history: History,
 }
 
 /// What a deadline is about. Those due at the same time fire in the order of their keys.

@@ -12,6 +12,7 @@
 use std::ops::Deref;
 
 use crate::group::GroupShard;
+use crate::group::history::Telling;
 use crate::group::request::{GroupReply, GroupTask};
 use crate::group::soft::Soft;
 use crate::group::state::Hard;
@@ -41,7 +42,13 @@ impl<'a> Step<'a> {
             now: cx.now,
             image: cx.image,
             entropy: cx.entropy,
-            hard: Working { hard, now: cx.now, next: cx.offset, records: Vec::new() },
+            hard: Working {
+                hard,
+                now: cx.now,
+                next: cx.offset,
+                records: Vec::new(),
+                telling: Telling::default(),
+            },
             soft,
             divisible: false,
             replies: Vec::new(),
@@ -54,7 +61,14 @@ impl<'a> Step<'a> {
         self.hard.record(record);
     }
 
+    /// Where to tell what happened; what records say needs not be told.
+    pub fn telling(&mut self) -> &mut Telling {
+        &mut self.hard.telling
+    }
+
     pub(super) fn into_output(self) -> Output<GroupShard> {
+        let Soft { history, classic, .. } = self.soft;
+        history.take(self.now, self.hard.hard, classic, self.hard.telling);
         Output {
             records: self.hard.records,
             divisible: self.divisible,
@@ -73,11 +87,13 @@ pub struct Working<'a> {
     now: Millis,
     next: i64,
     records: Vec<Record>,
+    telling: Telling,
 }
 
 impl Working<'_> {
     /// Adds a record to the step's output and applies it.
     pub fn record(&mut self, record: Record) {
+        self.telling.record(self.hard, &record);
         let at = At { offset: self.next, timestamp: self.now, producer: None };
         self.hard.apply(at, &record);
         self.next += 1;

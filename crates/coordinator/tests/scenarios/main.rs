@@ -2,6 +2,7 @@
 
 mod args;
 mod ask;
+mod explain;
 mod image;
 mod show;
 mod tasks;

@@ -13,6 +13,7 @@ use wire::{ErrorCode, JoinGroupResponse, LeaveGroupResponse, Str, StreamsGroupHe
 use wire::{describe_groups, streams_group_describe, streams_group_heartbeat};
 
 use crate::args::show_duration;
+use crate::explain;
 use crate::tasks::{show_tasks, show_topology};
 use crate::world::START;
 
@@ -328,6 +329,7 @@ pub(crate) fn reply(asked: &str, reply: &GroupReply) -> String {
             });
             groups.collect()
         }
+        GroupReply::ExplainGroup(it) => explain::lines(it),
         GroupReply::DeleteGroups(results) => {
             let line = |group: &Str| Line::new(or_empty(group));
             results

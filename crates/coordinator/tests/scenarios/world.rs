@@ -12,6 +12,7 @@ use wire::{LogRecord, Str, Uuid};
 
 use crate::args::{Args, Parsed, duration, number};
 use crate::ask::{self, Memory};
+use crate::explain;
 use crate::image::Topics;
 use crate::show;
 
@@ -195,6 +196,8 @@ impl World {
                     |_: &mut Self, args: &mut Args<'_>| Ok(GroupRequest::DeleteGroups(ask::ids(args)));
                 self.ask("delete", args, delete, 3)
             }
+            "why" => self.ask(&format!("why {first}"), args, |_, args| explain::why(args), 0),
+            "events" => self.ask(&format!("events {first}"), args, |_, args| explain::events(args), 0),
             "topics" => self.topics_command(&mut args),
             "config" => {
                 let resource = match args.word("broker or group")? {

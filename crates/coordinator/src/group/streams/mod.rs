@@ -31,6 +31,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod waits;
 
 use std::collections::BTreeMap;
 
@@ -43,9 +44,11 @@ use wire::Str;
 pub use self::describe::describe;
 pub use self::description::{keeps_descriptions, update_description};
 pub use self::heartbeat::heartbeat;
+pub(in crate::group) use self::records::by_subtopology;
 pub use self::records::group_tombstones;
 pub use self::soft::StreamsSoft;
 pub use self::timers::{forget, initial_delay_over, loaded, rebalance_over, session_over, topics_changed};
+pub use self::waits::Wait;
 
 /// A group's state as its records give it.
 #[derive(Clone, PartialEq, Debug)]

@@ -198,7 +198,7 @@ fn current_key(group_id: &Str, member_id: &Str) -> StreamsGroupCurrentMemberAssi
 
 /// One element per subtopology, ids and partitions ascending: the form of every list of tasks on
 /// the wire and in the log.
-pub(super) fn by_subtopology<'a, T>(
+pub(in crate::group) fn by_subtopology<'a, T>(
     tasks: impl IntoIterator<Item = &'a TaskId>,
     make: impl Fn(Str, Vec<i32>) -> T,
 ) -> Vec<T> {

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::configure::ConfiguredTopology;
+use super::configure::{ConfiguredTopology, Problem};
 use super::description::Asked;
 use super::heartbeat::{Decision, Revocation};
 use super::tasks::TaskId;
@@ -38,6 +38,25 @@ pub(super) struct MemberOffsets {
 }
 
 impl StreamsSoft {
+    /// What is wrong with the topics that the topology needs.
+    pub fn topic_problem(&self) -> Option<&Problem> {
+        self.configured()?.problem.as_ref()
+    }
+
+    /// The member that asked the whole application to shut down, if one did.
+    pub fn shutdown_requester(&self) -> Option<&Str> {
+        self.shutdown_requester.as_ref()
+    }
+
+    pub fn endpoint_epoch(&self) -> i32 {
+        self.endpoint_epoch
+    }
+
+    /// The topology against the topics that exist, as far as a heartbeat looked at them since the load.
+    pub fn configured(&self) -> Option<&ConfiguredTopology> {
+        self.configured.as_deref()
+    }
+
     /// What a heartbeat that succeeded leaves without a record.
     pub(super) fn remember(
         &mut self,

@@ -1,0 +1,191 @@
+//! What a group waits for, which member blocks it, since when, and what to do: a pure function of what the
+//! coordinator knows.
+//!
+//! [`findings`] looks and decides nothing. Codes are stable; sentences are for people and may get better.
+
+mod streams;
+
+pub(super) use streams::{revocation, session};
+
+use crate::group::history::{Entry, Kind};
+use crate::group::soft::Soft;
+use crate::group::state::{Group, Hard};
+use crate::machine::Millis;
+use catalog::Image;
+use wire::{ErrorCode, Str};
+
+/// How far back refusals and epochs count as of now.
+pub const RECENT: Millis = 600_000;
+/// So many epochs within [`RECENT`] are not an ordinary deployment any more.
+const FLAPPING_FROM: usize = 10;
+
+/// Something that keeps a group from where it wants to be, or that one should know.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    pub severity: Severity,
+    /// Stable name.
+    pub code: &'static str,
+    pub sentence: String,
+    /// What to do about it; empty if nothing.
+    pub advice: String,
+    pub since: Option<Millis>,
+    /// When the coordinator acts by itself.
+    pub until: Option<Millis>,
+    pub members: Vec<Str>,
+    pub tasks: Vec<String>,
+    pub topics: Vec<Str>,
+}
+
+/// The order of severities is that of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The group does not come to rest before this is over.
+    Blocks,
+    /// Something is wrong, but the group goes on.
+    Warns,
+    Informs,
+}
+
+impl Severity {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Blocks => "blocks",
+            Self::Warns => "warns",
+            Self::Informs => "informs",
+        }
+    }
+}
+
+impl Finding {
+    fn new(severity: Severity, code: &'static str, sentence: impl Into<String>) -> Self {
+        Self {
+            severity,
+            code,
+            sentence: sentence.into(),
+            advice: String::new(),
+            since: None,
+            until: None,
+            members: Vec::new(),
+            tasks: Vec::new(),
+            topics: Vec::new(),
+        }
+    }
+
+    fn advice(self, advice: impl Into<String>) -> Self {
+        Self { advice: advice.into(), ..self }
+    }
+
+    fn since(self, since: Option<Millis>) -> Self {
+        Self { since, ..self }
+    }
+
+    fn until(self, until: Option<Millis>) -> Self {
+        Self { until, ..self }
+    }
+
+    fn members<'a>(self, members: impl IntoIterator<Item = &'a Str>) -> Self {
+        Self { members: members.into_iter().cloned().collect(), ..self }
+    }
+}
+
+/// What is to be said about a group, the most urgent first; nothing about one that does not exist.
+pub fn findings(hard: &Hard, soft: &Soft, image: &Image, id: &Str, now: Millis) -> Vec<Finding> {
+    let Some(group) = hard.group(id) else { return Vec::new() };
+    let mut findings = match group {
+        Group::Streams(group) => streams::findings(group, soft, image, id, now),
+        Group::Simple if hard.offsets().of_group(id).is_none() => {
+            vec![Finding::new(Severity::Informs, "empty", "The group has neither members nor offsets.")]
+        }
+        Group::Simple => vec![Finding::new(
+            Severity::Informs,
+            "no-members",
+            "The group has committed offsets and no members: its clients assign partitions themselves.",
+        )],
+        Group::Classic(_) | Group::Consumer(_) => Vec::new(),
+    };
+    findings.extend(from_history(soft, id, now));
+    findings.sort_by_key(|it| it.severity);
+    findings
+}
+
+/// What is true of groups of all types: refusals and epochs of late.
+fn from_history(soft: &Soft, id: &Str, now: Millis) -> Vec<Finding> {
+    let Some(ring) = soft.history.of(id) else { return Vec::new() };
+    let recent: Vec<&Entry> = ring.entries().filter(|it| now - it.at < RECENT).collect();
+    let mut findings: Vec<Finding> = recent.iter().rev().filter_map(|it| refusal(it, now)).collect();
+    let epochs: Vec<_> = recent.iter().filter(|it| it.happened.kind == Kind::EpochMoved).collect();
+    if epochs.len() >= FLAPPING_FROM {
+        let mut causes: Vec<&str> = epochs.iter().map(|it| it.happened.cause.name()).collect();
+        causes.sort_unstable();
+        let most = causes.chunk_by(|a, b| a == b).max_by_key(|it| it.len()).and_then(|it| it.first());
+        let sentence = format!(
+            "The group's epoch moved {} times in the last {}, mostly because of {}.",
+            epochs.len(),
+            span(RECENT),
+            most.unwrap_or(&"nothing known"),
+        );
+        let advice = "Look in the events which members come and go: a process that restarts again and again, \
+                      or sessions that end because heartbeats do not come.";
+        let since = epochs.first().map(|it| it.at);
+        findings.push(Finding::new(Severity::Warns, "flapping", sentence).advice(advice).since(since));
+    }
+    findings
+}
+
+fn refusal(entry: &Entry, now: Millis) -> Option<Finding> {
+    let happened = &entry.happened;
+    let member = happened.member.as_ref().map(|it| Str::from(String::from_utf8_lossy(it).as_ref()));
+    let who = member.as_ref().map_or_else(|| "a client".to_owned(), |it| format!("member {it}"));
+    let times = if entry.count == 1 { "once".to_owned() } else { format!("{} times", entry.count) };
+    let ago = span(now - entry.at);
+    let error = happened.code.name();
+    let kinds = [
+        (Kind::CommitRefused, "commits-refused", "Commits"),
+        (Kind::MemberFenced, "member-fenced", "Heartbeats"),
+        (Kind::HeartbeatRefused, "heartbeats-refused", "Heartbeats"),
+    ];
+    let (_, code, what) = kinds.into_iter().find(|(kind, ..)| *kind == happened.kind)?;
+    let sentence = format!("{what} of {who} were refused with {error}, {times}, last {ago} ago.");
+    let finding = Finding::new(Severity::Warns, code, sentence).advice(advice_on(happened.code));
+    let finding = finding.since(Some(entry.at));
+    Some(finding.members(&member))
+}
+
+fn advice_on(code: ErrorCode) -> &'static str {
+    match code {
+        ErrorCode::STALE_MEMBER_EPOCH => {
+            "The member committed with an epoch that it no longer has; it should repeat the commit after its \
+             next heartbeat. If this goes on, the client does not follow the group."
+        }
+        ErrorCode::FENCED_MEMBER_EPOCH | ErrorCode::UNKNOWN_MEMBER_ID => {
+            "The coordinator had removed the member, most often because its heartbeats stopped for a session; \
+             the client joins again by itself."
+        }
+        ErrorCode::GROUP_MAX_SIZE_REACHED => "Raise group.streams.max.size, or run fewer threads.",
+        ErrorCode::STREAMS_INVALID_TOPOLOGY => "The application's topology can't be run; see its log.",
+        ErrorCode::INVALID_REQUEST => {
+            "The request contradicts the group, most often another topology under the same application.id: give \
+             the changed application an id of its own, or stop all instances and delete the group."
+        }
+        ErrorCode::OFFSET_METADATA_TOO_LARGE => "Raise offset.metadata.max.bytes, or commit less metadata.",
+        _ => "",
+    }
+}
+
+/// A length of time for people: the two largest units.
+pub fn span(millis: Millis) -> String {
+    let millis = millis.max(0);
+    let seconds = millis / 1000;
+    match seconds {
+        0 => format!("{millis} ms"),
+        1..60 if millis % 1000 != 0 && seconds < 10 => format!("{}.{} s", seconds, millis % 1000 / 100),
+        1..60 => format!("{seconds} s"),
+        60..3600 => two(seconds / 60, "min", seconds % 60, "s"),
+        3600..86_400 => two(seconds / 3600, "h", seconds % 3600 / 60, "min"),
+        _ => two(seconds / 86_400, "d", seconds % 86_400 / 3600, "h"),
+    }
+}
+
+fn two(large: i64, unit: &str, small: i64, part: &str) -> String {
+    if small == 0 { format!("{large} {unit}") } else { format!("{large} {unit} {small} {part}") }
+}

@@ -1,0 +1,457 @@
+//! Findings about a streams group: topics, epochs, tasks that are not given up, members that are silent.
+
+use std::collections::BTreeSet;
+
+use super::{Finding, Severity, span};
+use crate::group::history::streams::names;
+use crate::group::history::{Kind, Ring};
+use crate::group::soft::{Soft, TimerKey};
+use crate::group::streams::configure::TopicStatus;
+use crate::group::streams::tasks::{AssignedTasks, TaskId, Tasks};
+use crate::group::streams::{GroupState, MemberState, StreamsGroup, StreamsMember, StreamsSoft, Wait};
+use crate::machine::Millis;
+use catalog::Image;
+use catalog::config::StreamsGroupSettings;
+use wire::Str;
+
+/// Tasks that a finding lists.
+const TASKS_MAX: usize = 50;
+
+/// When a streams member was last heard of and when its session ends, by its session's deadline.
+pub(in crate::group) fn session(
+    soft: &Soft,
+    image: &Image,
+    group: &Str,
+    member: &Str,
+) -> Option<(Millis, Millis)> {
+    let key = TimerKey::Session { group: group.clone(), member: member.clone() };
+    let ends = soft.timers.get(&key)?;
+    let timeout = image.group_settings(&group.to_str()).streams.session_timeout_ms;
+    Some((ends - Millis::from(timeout), ends))
+}
+
+/// Since when a member must give up tasks, and when it is removed if it does not.
+pub(in crate::group) fn revocation(
+    soft: &Soft,
+    group: &Str,
+    member: &Str,
+    it: &StreamsMember,
+) -> Option<(Millis, Millis)> {
+    let key = TimerKey::Rebalance { group: group.clone(), member: member.clone() };
+    let until = soft.timers.get(&key)?;
+    Some((until - Millis::from(it.metadata.rebalance_timeout_ms), until))
+}
+
+pub(super) fn findings(
+    group: &StreamsGroup,
+    soft: &Soft,
+    image: &Image,
+    id: &Str,
+    now: Millis,
+) -> Vec<Finding> {
+    let waits = group.members().keys().map(|member| (member, group.waits(member)));
+    let waits: Vec<_> = waits.filter(|(_, waits)| !waits.is_empty()).collect();
+    let view = View {
+        id,
+        group,
+        soft,
+        image,
+        now,
+        own: soft.streams.get(id),
+        ring: soft.history.of(id),
+        settings: &image.group_settings(&id.to_str()).streams,
+        waits,
+    };
+    view.findings()
+}
+
+struct View<'a> {
+    id: &'a Str,
+    group: &'a StreamsGroup,
+    soft: &'a Soft,
+    image: &'a Image,
+    now: Millis,
+    own: Option<&'a StreamsSoft>,
+    ring: Option<&'a Ring>,
+    settings: &'a StreamsGroupSettings,
+    /// What each member shall get and does not have.
+    waits: Vec<(&'a Str, Vec<Wait>)>,
+}
+
+impl<'a> View<'a> {
+    fn findings(&self) -> Vec<Finding> {
+        let state = self.group.state();
+        if state == GroupState::Empty {
+            let since = self.newest(Kind::MemberLeft);
+            let empty = Finding::new(Severity::Informs, "empty", "The group has no members.");
+            return vec![empty.since(since).advice("Start the application.")];
+        }
+        let mut findings = Vec::new();
+        findings.extend(self.topics(state));
+        findings.extend(self.no_target_yet());
+        for (member, it) in self.group.members() {
+            findings.extend(self.silent(member, it));
+            findings.extend(self.must_revoke(member, it));
+        }
+        findings.extend(self.behind());
+        findings.extend(self.waiting());
+        findings.extend(self.other_topology());
+        findings.extend(self.shutdown());
+        findings.extend(self.warm_ups());
+        findings.extend(self.without_tasks(state));
+        if !findings.iter().any(|it| it.severity == Severity::Blocks) {
+            let sentence = match state {
+                GroupState::Stable => {
+                    format!("The group is stable: every member has the tasks of epoch {}.", self.group.epoch)
+                }
+                GroupState::Empty
+                | GroupState::NotReady
+                | GroupState::Assigning
+                | GroupState::Reconciling => {
+                    format!("The group is {} and goes on with the next heartbeats.", state.name())
+                }
+            };
+            let since = self.ring.and_then(|it| it.state_since(state.name()));
+            let code = if state == GroupState::Stable { "stable" } else { "goes-on" };
+            findings.push(Finding::new(Severity::Informs, code, sentence).since(since));
+        }
+        findings
+    }
+
+    fn newest(&self, kind: Kind) -> Option<Millis> {
+        self.ring?.newest(kind).map(|it| it.at)
+    }
+
+    /// The newest event of this kind about a member.
+    fn newest_of(&self, kind: Kind, member: &Str) -> Option<Millis> {
+        let is_it = |it: &&crate::group::history::Entry| {
+            it.happened.kind == kind && it.happened.member.as_deref() == Some(member.as_bytes())
+        };
+        self.ring?.entries().rev().find(is_it).map(|it| it.at)
+    }
+
+    /// N8: what keeps the group from having any tasks.
+    fn topics(&self, state: GroupState) -> Option<Finding> {
+        let own = self.own;
+        let Some(problem) = own.and_then(StreamsSoft::topic_problem) else {
+            let unchecked = own.is_none_or(|it| it.configured().is_none());
+            return (unchecked && state == GroupState::NotReady).then(|| {
+                let sentence = "The coordinator was loaded and has not looked at the group's topics yet.";
+                Finding::new(Severity::Blocks, "topics-not-checked", sentence)
+                    .since(Some(self.soft.history.loaded_at))
+                    .advice("It looks at them with the next heartbeat of a member.")
+            });
+        };
+        let (code, kind, advice) = match problem.status {
+            TopicStatus::MissingSourceTopics => (
+                "missing-source-topics",
+                Kind::TopicsMissing,
+                "Create them (the broker never creates source topics), or correct their names in the \
+                 application. Members get their tasks with their next heartbeats.",
+            ),
+            TopicStatus::IncorrectlyPartitionedTopics => (
+                "wrongly-partitioned-topics",
+                Kind::TopicsWronglyPartitioned,
+                "Give copartitioned source topics the same number of partitions. If an internal topic has the \
+                 wrong number: stop the application, delete that topic, start again; its state is built anew.",
+            ),
+            TopicStatus::MissingInternalTopics => (
+                "missing-internal-topics",
+                Kind::InternalTopicsMissing,
+                "The broker creates them at heartbeats, with the rights of the application's principal: see \
+                 whether it may create topics, and the broker's log.",
+            ),
+        };
+        let finding = Finding::new(Severity::Blocks, code, problem.detail.clone());
+        let mut finding = finding.advice(advice).since(self.newest(kind));
+        finding.topics = self.topics_of(problem.status);
+        Some(finding)
+    }
+
+    fn topics_of(&self, status: TopicStatus) -> Vec<Str> {
+        match status {
+            TopicStatus::MissingSourceTopics => {
+                let subtopologies = self.group.topology.iter().flat_map(|it| it.subtopologies().values());
+                let sources: BTreeSet<_> = subtopologies.flat_map(|it| &it.source_topics).collect();
+                let missing = sources.into_iter().filter(|it| self.image.topic(&it.to_str()).is_none());
+                missing.cloned().collect()
+            }
+            TopicStatus::MissingInternalTopics => {
+                let configured = self.own.and_then(StreamsSoft::configured);
+                configured.into_iter().flat_map(|it| &it.topics_to_create).map(|it| it.name.clone()).collect()
+            }
+            TopicStatus::IncorrectlyPartitionedTopics => Vec::new(),
+        }
+    }
+
+    /// The group's epoch is ahead of its target: held back on purpose, or nobody has asked since.
+    fn no_target_yet(&self) -> Option<Finding> {
+        let (epoch, assigned) = (self.group.epoch, self.group.assignment_epoch);
+        let delay = self.soft.timers.get(&TimerKey::InitialRebalance { group: self.id.clone() });
+        let since = self.newest(Kind::EpochMoved);
+        if let Some(until) = delay {
+            let left = span(until - self.now);
+            let sentence = format!("The first assignment waits {left} more, so that members start together.");
+            let advice = "group.streams.initial.rebalance.delay.ms says how long; nothing is to be done.";
+            let finding = Finding::new(Severity::Blocks, "initial-delay", sentence).advice(advice);
+            return Some(finding.since(since).until(Some(until)));
+        }
+        if epoch <= assigned {
+            return None;
+        }
+        let interval = Millis::from(self.settings.assignment_interval_ms);
+        let next = self.group.assignment_timestamp + interval;
+        if self.group.assignment_timestamp != 0 && interval != 0 && self.now < next {
+            let sentence = format!(
+                "The target of epoch {epoch} is not computed before {} have passed, to gather changes.",
+                span(next - self.now)
+            );
+            let advice = "group.streams.assignment.interval.ms says how long; nothing is to be done.";
+            let finding = Finding::new(Severity::Blocks, "assignment-interval", sentence).advice(advice);
+            return Some(finding.since(since).until(Some(next)));
+        }
+        let sentence =
+            format!("The target of epoch {epoch} is computed with the next heartbeat of any member.");
+        let advice =
+            format!("Heartbeats are due every {}.", span(Millis::from(self.settings.heartbeat_interval_ms)));
+        Some(Finding::new(Severity::Blocks, "no-target-yet", sentence).advice(advice).since(since))
+    }
+
+    /// Heartbeats are overdue by a whole interval.
+    fn silent(&self, member: &'a Str, it: &StreamsMember) -> Option<Finding> {
+        let (heard, ends) = session(self.soft, self.image, self.id, member)?;
+        let interval = Millis::from(self.settings.heartbeat_interval_ms);
+        // After a load everybody has a full session, whenever it was last heard of.
+        if self.now - heard <= 2 * interval {
+            return None;
+        }
+        let blocked: Vec<_> = self.blocked_by(member).collect();
+        let severity = if blocked.is_empty() { Severity::Warns } else { Severity::Blocks };
+        let sentence = format!(
+            "Member {member} ({}) was last heard of {} ago; heartbeats are due every {}.",
+            place(it),
+            span(self.now - heard),
+            span(interval),
+        );
+        let advice = format!(
+            "See whether its process runs and reaches the broker. It is removed in {} and its tasks go to others.",
+            span(ends - self.now)
+        );
+        let finding = Finding::new(severity, "silent-member", sentence).advice(advice);
+        Some(finding.since(Some(heard)).until(Some(ends)).members([member]))
+    }
+
+    /// Members that wait for a task of this one, with the task.
+    fn blocked_by(&self, holder: &'a Str) -> impl Iterator<Item = (&'a Str, &Wait)> {
+        let waits = self.waits.iter().flat_map(|(member, waits)| waits.iter().map(move |it| (*member, it)));
+        waits.filter(move |(member, wait)| *member != holder && wait.holders.contains(holder))
+    }
+
+    /// N2: the member that must give up tasks first.
+    fn must_revoke(&self, member: &'a Str, it: &StreamsMember) -> Option<Finding> {
+        if it.current.state == MemberState::Unknown {
+            let sentence = format!("Member {member} was told to do what this release does not know.");
+            let advice = "It was led by a newer release; it abandons its tasks and joins again by itself.";
+            let finding = Finding::new(Severity::Blocks, "member-of-newer-release", sentence).advice(advice);
+            return Some(finding.members([member]));
+        }
+        if it.current.state != MemberState::UnrevokedTasks {
+            return None;
+        }
+        let pending = all_tasks(&it.current.pending);
+        let wanted: BTreeSet<&Str> = self.blocked_by(member).map(|(other, _)| other).collect();
+        let mut sentence = format!(
+            "Member {member} ({}) still holds {} that it was told to give up: {}.",
+            place(it),
+            tasks_text(pending.len()),
+            names(pending.iter().cloned()),
+        );
+        if !wanted.is_empty() {
+            sentence.push_str(&format!(" They are wanted by {}.", list(wanted.iter().copied())));
+        }
+        let times = revocation(self.soft, self.id, member, it);
+        let mut advice =
+            "Its thread gives them up when it has closed them: see whether it hangs in processing, in a commit \
+             or in restoring."
+                .to_owned();
+        if let Some((_, until)) = times {
+            advice.push_str(&format!(" It is removed in {} if it does not.", span(until - self.now)));
+        }
+        let finding = Finding::new(Severity::Blocks, "must-revoke", sentence).advice(advice);
+        let finding = finding.since(times.map(|it| it.0)).until(times.map(|it| it.1)).members([member]);
+        Some(Finding { tasks: task_names(&pending), ..finding })
+    }
+
+    /// Members that do not know the target yet.
+    fn behind(&self) -> Option<Finding> {
+        let target = self.group.assignment_epoch;
+        let is_behind =
+            |it: &StreamsMember| it.current.state == MemberState::Stable && it.current.epoch < target;
+        let behind: Vec<_> = self.group.members().iter().filter(|(_, it)| is_behind(it)).collect();
+        if behind.is_empty() {
+            return None;
+        }
+        let held: Vec<TaskId> = behind.iter().flat_map(|(id, it)| self.to_give_up(id, it)).collect();
+        let mut sentence = format!(
+            "{} not heard of the target of epoch {target} yet.",
+            has(&behind.iter().map(|(id, _)| *id).collect::<Vec<_>>())
+        );
+        if !held.is_empty() {
+            sentence.push_str(&format!(
+                " {} must be given up there: {}.",
+                capital(&tasks_text(held.len())),
+                names(held.clone())
+            ));
+        }
+        let interval = span(Millis::from(self.settings.heartbeat_interval_ms));
+        let finding = Finding::new(Severity::Blocks, "target-not-heard", sentence)
+            .advice(format!("They hear with their next heartbeats, every {interval}."))
+            .since(self.newest(Kind::TargetComputed))
+            .members(behind.iter().map(|(id, _)| *id));
+        Some(Finding { tasks: task_names(&held), ..finding })
+    }
+
+    /// What a member has that its target lacks.
+    fn to_give_up(&self, id: &Str, it: &StreamsMember) -> Vec<TaskId> {
+        let none = Tasks::default();
+        let target = self.group.target(id).unwrap_or(&none);
+        let assigned = &it.current.assigned;
+        let active = assigned.active.keys().filter(|task| !target.active.contains(task));
+        let standby = assigned.standby.difference(&target.standby);
+        let warmup = assigned.warmup.difference(&target.warmup);
+        active.chain(standby).chain(warmup).cloned().collect()
+    }
+
+    /// N7: who waits for whom.
+    fn waiting(&self) -> Vec<Finding> {
+        let waits = self.waits.iter().filter(|(member, _)| {
+            // Who does not know its target does not wait for it.
+            self.group.member(member).is_some_and(|it| it.current.state == MemberState::UnreleasedTasks)
+        });
+        waits.map(|(member, waits)| self.waits_for(member, waits)).collect()
+    }
+
+    fn waits_for(&self, member: &'a Str, waits: &[Wait]) -> Finding {
+        let holders: BTreeSet<&Str> = waits.iter().flat_map(|it| &it.holders).collect();
+        let tasks: Vec<_> = waits.iter().map(|it| it.task.clone()).collect();
+        let what = format!("{} ({})", tasks_text(tasks.len()), names(tasks.iter().cloned()));
+        let since = self.newest_of(Kind::WaitsForTasks, member);
+        let (severity, sentence) = if holders.is_empty() {
+            let sentence =
+                format!("Member {member} gets {what} with its next heartbeat: nobody holds them any more.");
+            (Severity::Informs, sentence)
+        } else {
+            let sentence = format!("Member {member} waits for {what} held by {}.", list(holders.into_iter()));
+            (Severity::Blocks, sentence)
+        };
+        let finding = Finding::new(severity, "waits-for-tasks", sentence).since(since).members([member]);
+        Finding { tasks: task_names(&tasks), ..finding }
+    }
+
+    /// Status 0 of the heartbeat.
+    fn other_topology(&self) -> Option<Finding> {
+        let epoch = self.group.topology.as_ref()?.epoch();
+        let others = self.group.members().iter();
+        let others: Vec<_> =
+            others.filter(|(_, it)| it.metadata.topology_epoch < epoch).map(|(id, _)| id).collect();
+        if others.is_empty() {
+            return None;
+        }
+        let sentence = format!("{} an older topology than the group's epoch {epoch}.", runs(&others));
+        let finding = Finding::new(Severity::Warns, "stale-topology", sentence).members(others);
+        Some(finding.advice("Deploy the same version of the application everywhere."))
+    }
+
+    /// Status 4 of the heartbeat.
+    fn shutdown(&self) -> Option<Finding> {
+        let requester = self.own?.shutdown_requester()?;
+        let sentence = format!("Member {requester} asked the whole application to shut down.");
+        let advice = "An uncaught exception handler answered SHUTDOWN_APPLICATION: see that member's log. All \
+                      members stop; the wish is forgotten once none is left.";
+        let finding = Finding::new(Severity::Warns, "shutdown-requested", sentence).advice(advice);
+        Some(finding.since(self.newest(Kind::ShutdownRequested)).members([requester]))
+    }
+
+    fn warm_ups(&self) -> Option<Finding> {
+        let targets = self.group.members().keys().filter_map(|id| self.group.target(id));
+        let tasks: Vec<TaskId> = targets.flat_map(|it| it.warmup.iter().cloned()).collect();
+        if tasks.is_empty() {
+            return None;
+        }
+        let sentence =
+            format!("{} before they move: {}.", is_caught_up(tasks.len()), names(tasks.iter().cloned()));
+        let finding = Finding::new(Severity::Informs, "warm-ups", sentence);
+        Some(Finding { tasks: task_names(&tasks), ..finding.since(self.newest(Kind::WarmupStarted)) })
+    }
+
+    /// More threads than active tasks.
+    fn without_tasks(&self, state: GroupState) -> Option<Finding> {
+        if state != GroupState::Stable {
+            return None;
+        }
+        let idle = self.group.members().iter().filter(|(_, it)| it.current.assigned.active.is_empty());
+        let idle: Vec<_> = idle.map(|(id, _)| id).collect();
+        if idle.is_empty() {
+            return None;
+        }
+        let sentence = format!("{} no active task: there are more threads than tasks.", has(&idle));
+        let advice =
+            "More partitions of the source topics make more tasks; else these threads only stand by.";
+        Some(
+            Finding::new(Severity::Informs, "more-members-than-tasks", sentence).advice(advice).members(idle),
+        )
+    }
+}
+
+fn all_tasks(tasks: &AssignedTasks) -> Vec<TaskId> {
+    tasks.active.keys().chain(&tasks.standby).chain(&tasks.warmup).cloned().collect()
+}
+
+fn task_names(tasks: &[TaskId]) -> Vec<String> {
+    tasks.iter().take(TASKS_MAX).map(ToString::to_string).collect()
+}
+
+fn tasks_text(count: usize) -> String {
+    if count == 1 { "1 task".to_owned() } else { format!("{count} tasks") }
+}
+
+fn is_caught_up(count: usize) -> String {
+    if count == 1 { "1 task catches up".to_owned() } else { format!("{count} tasks catch up") }
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().to_string() + chars.as_str())
+}
+
+/// Where a member runs.
+fn place(it: &StreamsMember) -> String {
+    let host = it.metadata.client_host.to_str();
+    format!("process {}, host {}", it.metadata.process_id, host.trim_start_matches('/'))
+}
+
+fn list<'a>(ids: impl Iterator<Item = &'a Str>) -> String {
+    ids.map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn has(ids: &[&Str]) -> String {
+    let verb = if ids.len() == 1 { "has" } else { "have" };
+    format!("{} {verb}", members(ids))
+}
+
+fn runs(ids: &[&Str]) -> String {
+    let verb = if ids.len() == 1 { "runs" } else { "run" };
+    format!("{} {verb}", members(ids))
+}
+
+/// The first few members.
+fn members(ids: &[&Str]) -> String {
+    const NAMED: usize = 3;
+    let word = if ids.len() == 1 { "Member" } else { "Members" };
+    match ids.split_at_checked(NAMED) {
+        Some((first, rest)) if !rest.is_empty() => {
+            format!("{word} {} and {} more", list(first.iter().copied()), rest.len())
+        }
+        Some(_) | None => format!("{word} {}", list(ids.iter().copied())),
+    }
+}
