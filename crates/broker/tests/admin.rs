@@ -60,8 +60,7 @@ async fn partitions(connection: &mut Connection, name: &str) -> Result<usize, Er
     let topic = MetadataRequestTopic { name: Some(Str::from(name)), ..Default::default() };
     let asked =
         MetadataRequest { topics: Some(vec![topic]), allow_auto_topic_creation: false, ..Default::default() };
-    let answer = soon(connection.call(12, &asked)).await;
-    let topic = &answer.topics[0];
+    let topic = soon(connection.call(12, &asked)).await.topics.remove(0);
     if topic.error_code == ErrorCode::NONE { Ok(topic.partitions.len()) } else { Err(topic.error_code) }
 }
 
