@@ -3,6 +3,9 @@
 //! v1 throttle time; v3 flexible, client software, features; v4 features may begin at level 0;
 //! v5 cluster id and node id that the client expects.
 //!
+//! Our own APIs, keys from 20000, are told only to clients that call themselves `thalweg`: others need not wonder
+//! about keys that Kafka does not have.
+//!
 //! A version above ours is not decoded: [`unsupported`] answers it in v0. No authorization, since
 //! clients ask this before they authenticate.
 //! 1. v3+: software name and version are well formed  else INVALID_REQUEST, no APIs
@@ -18,12 +21,15 @@ use wire::{ApiVersionsRequest, ApiVersionsResponse, ErrorCode, Str};
 use super::{APIS, Handler};
 use crate::call::Call;
 
+/// Software name of our own tools, which are told our own APIs (`decisions.md` 10).
+const OWN_SOFTWARE: &str = "thalweg";
+
 impl Handler for ApiVersionsRequest {
     const SERVED: RangeInclusive<i16> = 0..=5;
 
     async fn handle(call: Call, request: Self) -> ApiVersionsResponse {
         match check(&call, &request) {
-            Ok(()) => versions(&call),
+            Ok(()) => versions(&call, request.client_software_name == *OWN_SOFTWARE),
             Err(error_code) => ApiVersionsResponse { error_code, ..Default::default() },
         }
     }
@@ -61,13 +67,14 @@ fn is_software(text: &Str) -> bool {
         && bytes.iter().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'-' | b'.'))
 }
 
-fn versions(call: &Call) -> ApiVersionsResponse {
+/// `is_own`: the client is one of our tools.
+fn versions(call: &Call, is_own: bool) -> ApiVersionsResponse {
     let image = call.image();
     let features = image.features();
     // Clients of v3 can't read a feature that begins at level 0 (KAFKA-17011).
     let readable = |it: &&Supported| call.version >= 4 || it.min > 0;
     ApiVersionsResponse {
-        api_keys: APIS.iter().filter(|api| api.advertised).map(row).collect(),
+        api_keys: APIS.iter().filter(|api| api.advertised || (is_own && api.is_own())).map(row).collect(),
         supported_features: SUPPORTED.iter().filter(readable).map(supported).collect(),
         finalized_features_epoch: features.epoch,
         finalized_features: features.finalized().map(finalized).collect(),

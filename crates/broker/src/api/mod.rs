@@ -26,6 +26,7 @@ mod describe_cluster;
 mod describe_configs;
 mod describe_groups;
 mod describe_topic_partitions;
+mod explain_group;
 mod fetch;
 mod find_coordinator;
 mod incremental_alter_configs;
@@ -69,6 +70,7 @@ pub static APIS: &[Api] = &[
     Api::of::<wire::StreamsGroupHeartbeatRequest>(),
     Api::of::<wire::StreamsGroupDescribeRequest>(),
     Api::of::<wire::StreamsGroupTopologyDescriptionUpdateRequest>(),
+    Api::of::<wire::ExplainGroupRequest>(),
 ];
 
 /// What answers requests of one API.
@@ -109,6 +111,11 @@ pub struct Api {
 }
 
 impl Api {
+    /// Whether the API is our own, told to our own tools alone.
+    pub fn is_own(&self) -> bool {
+        wire::table::OWN_KEYS.contains(&self.key)
+    }
+
     /// The row of the API that `H` is the request of.
     const fn of<H: Handler>() -> Self {
         Self {

@@ -11,6 +11,8 @@
 pub mod streams;
 
 mod event;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::mem::size_of;
