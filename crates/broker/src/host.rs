@@ -50,7 +50,8 @@ pub(crate) enum Letter<M: Machine> {
 
 /// Runs the tasks that a machine asks for.
 pub(crate) trait RunTask<M: Machine>: Send + Sync + 'static {
-    fn run(&self, task: M::Task) -> Pin<Box<dyn Future<Output = M::TaskResult> + Send>>;
+    /// `image` is that of the step that asked.
+    fn run(&self, task: M::Task, image: Arc<Image>) -> Pin<Box<dyn Future<Output = M::TaskResult> + Send>>;
 }
 
 /// Why a host ended.
@@ -174,7 +175,7 @@ where
             self.append(&batch)?;
         }
         for (id, task) in round.tasks {
-            let work = self.runner.run(task);
+            let work = self.runner.run(task, self.image.clone());
             self.tasks.spawn(async move { (id, work.await) });
         }
         Ok(())

@@ -13,6 +13,7 @@ pub mod catalog;
 pub mod chance;
 pub mod clock;
 pub mod fetch_session;
+mod group_tasks;
 mod host;
 mod internal_topics;
 pub mod net;

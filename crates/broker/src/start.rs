@@ -4,15 +4,12 @@
 //! never see a topic as unknown because the broker is young (`broker-core.md` 21).
 
 use std::fmt;
-use std::future::Future;
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ::catalog::command::{FinalizeInitial, RegisterBroker};
 use ::catalog::{Endpoint, Image, Local, Refusal};
-use coordinator::group::{GroupShard, GroupTask, GroupTaskResult};
 use storage::{Epoch, Journal, Lane};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout};
@@ -24,7 +21,7 @@ use crate::call::ListenerName;
 use crate::catalog::{self, Catalog, Followers};
 use crate::clock::Clock;
 use crate::fetch_session::FetchSessions;
-use crate::host::RunTask;
+use crate::group_tasks::GroupTasks;
 use crate::internal_topics::InternalTopics;
 use crate::net::listener::{self, Connections, Listener};
 use crate::partitions::Partitions;
@@ -143,7 +140,7 @@ async fn open(
     let image = Arc::new(image);
     let partitions = Arc::new(Partitions::new(storage.lanes, storage.epoch, clock.clone()));
     partitions.start(&image).await;
-    let runner = Arc::new(NoTasks);
+    let runner = Arc::new(GroupTasks { authorizer: authorizer.clone() });
     let groups = Shards::new(GROUPS_TOPIC, partitions.clone(), clock.clone(), runner, image.clone());
     groups.follow(&image, &coordinator::TopicsChange::default()).await;
     let followers = Followers { partitions: partitions.clone(), groups: groups.clone() };
@@ -208,13 +205,4 @@ fn every(period_ms: i64) -> Interval {
     let mut ticks = interval_at(Instant::now() + period, period);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     ticks
-}
-
-/// Group shards ask for no work yet.
-struct NoTasks;
-
-impl RunTask<GroupShard> for NoTasks {
-    fn run(&self, task: GroupTask) -> Pin<Box<dyn Future<Output = GroupTaskResult> + Send>> {
-        match task {}
-    }
 }

@@ -1,13 +1,19 @@
-//! Assignors of streams groups (KIP-1071): which member owns which task.
+//! Assignors of streams groups (KIP-1071): which member owns which task. Those of consumer groups stand in
+//! [`partitions`].
 //!
 //! Subtopologies, tasks, members and processes are interned to dense ids; an assignment is an owner array,
 //! not a map of sets. Strings appear only where a [`GroupSpec`] is filled and where tasks are written out.
 //! Pure: no clock, no chance; equal input gives equal output.
 
+mod partitions;
+mod range;
 mod sticky_tasks;
 mod table;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_partitions;
+mod uniform;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -15,6 +21,8 @@ use std::ops::Range;
 use wire::Str;
 
 use table::{Id, Lists, Table};
+
+pub use partitions::{PartitionAssignor, PartitionSpec, Partitions, Subscriber, Topic};
 
 /// The assignors that a group can name in `streams.assignor.name`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

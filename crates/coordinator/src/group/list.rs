@@ -7,8 +7,9 @@
 //! without error in v0–5, where old tools take Dead for "does not exist", and with
 //! GROUP_ID_NOT_FOUND and a message from v6 on (KIP-1043).
 
-use crate::group::fail::Fail;
 use crate::group::classic::{self, Live};
+use crate::group::consumer;
+use crate::group::fail::Fail;
 use crate::group::state::Group;
 use crate::group::step::Step;
 use crate::group::streams;
@@ -35,7 +36,9 @@ impl Group {
     /// [`super::Soft::classic`].
     pub fn protocol_type(&self, live: Option<&Live>) -> Str {
         match self {
-            Self::Simple | Self::Classic(_) => live.and_then(Live::protocol_type).cloned().unwrap_or_default(),
+            Self::Simple | Self::Classic(_) => {
+                live.and_then(Live::protocol_type).cloned().unwrap_or_default()
+            }
             Self::Consumer(_) => Str::from_static("consumer"),
             Self::Streams(_) => Str::from_static("streams"),
         }
@@ -86,7 +89,11 @@ fn state_words(text: &str) -> String {
 }
 
 /// One group of DescribeGroups.
-pub(super) fn describe(step: &Step<'_>, api_version: i16, id: &Str) -> describe_groups::response::DescribedGroup {
+pub(super) fn describe(
+    step: &Step<'_>,
+    api_version: i16,
+    id: &Str,
+) -> describe_groups::response::DescribedGroup {
     let described = describe_groups::response::DescribedGroup { group_id: id.clone(), ..Default::default() };
     let message = match step.hard.group(id) {
         Some(Group::Simple | Group::Classic(_)) => return classic::describe(step, id),
@@ -133,7 +140,8 @@ pub(super) fn describe_consumer(
 ) -> consumer_group_describe::response::DescribedGroup {
     let fail = match step.hard.group(id) {
         _ if id.is_empty() => Fail::from(ErrorCode::INVALID_GROUP_ID),
-        Some(Group::Simple | Group::Classic(_) | Group::Consumer(_) | Group::Streams(_)) => {
+        Some(Group::Consumer(group)) => return consumer::describe(step, id, group),
+        Some(Group::Simple | Group::Classic(_) | Group::Streams(_)) => {
             Fail::new(ErrorCode::GROUP_ID_NOT_FOUND, format!("Group {id} is not a consumer group."))
         }
         None => Fail::new(ErrorCode::GROUP_ID_NOT_FOUND, format!("Group {id} not found.")),

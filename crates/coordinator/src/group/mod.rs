@@ -69,9 +69,10 @@ impl Machine for GroupShard {
                 }
             }
             Event::Wake => fire_due(&mut step),
-            Event::Done(_, result) => match result {},
+            Event::Done(_, GroupTaskResult::ResolveRegexes(it)) => consumer::regexes_resolved(&mut step, it),
             Event::Topics(change) => {
                 offsets::topics_deleted(&mut step, &change.deleted);
+                consumer::topics_changed(&mut step, &change);
                 streams::topics_changed(&mut step, &change);
             }
         }
@@ -86,6 +87,7 @@ impl Machine for GroupShard {
         self.soft = Soft { history: History::new(cx.now), ..Soft::default() };
         let mut step = Step::new(&mut self.hard, &mut self.soft, cx);
         classic::loaded(&mut step);
+        consumer::loaded(&mut step);
         streams::loaded(&mut step);
         step.into_output()
     }
@@ -154,12 +156,16 @@ fn fire_due(step: &mut Step<'_>) {
         step.telling().because = cause_of(&key);
         match key {
             TimerKey::InitialRebalance { group } => streams::initial_delay_over(step, &group),
-            TimerKey::Session { group, member } => {
-                streams::session_over(step, &group, &member, deadline);
-            }
-            TimerKey::Rebalance { group, member } => {
-                streams::rebalance_over(step, &group, &member);
-            }
+            TimerKey::Session { group, member } => match step.hard.group(&group) {
+                Some(Group::Consumer(_)) => consumer::session_over(step, &group, &member, deadline),
+                Some(Group::Streams(_)) => streams::session_over(step, &group, &member, deadline),
+                Some(Group::Simple | Group::Classic(_)) | None => {}
+            },
+            TimerKey::Rebalance { group, member } => match step.hard.group(&group) {
+                Some(Group::Consumer(_)) => consumer::rebalance_over(step, &group, &member),
+                Some(Group::Streams(_)) => streams::rebalance_over(step, &group, &member),
+                Some(Group::Simple | Group::Classic(_)) | None => {}
+            },
             TimerKey::ClassicSession { group, member } => classic::session_over(step, &group, &member),
             TimerKey::ClassicJoin { group } => classic::join_over(step, &group),
             TimerKey::ClassicSync { group } => classic::sync_over(step, &group),

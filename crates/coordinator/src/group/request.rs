@@ -4,7 +4,10 @@
 //! topics. Replies carry the fields of the newest version; the handler clears what an older one
 //! lacks.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::group::fail::Fail;
+use crate::machine::{Caller, Millis};
 use wire::create_topics::request::CreatableTopic;
 use wire::delete_groups::response::DeletableGroupResult;
 use wire::offset_fetch::request::OffsetFetchRequestGroup;
@@ -97,11 +100,36 @@ impl StreamsHeartbeatReply {
     }
 }
 
-/// Work that a group shard asks its host to do. None yet: the variants come with share groups and
-/// with regular expressions of consumer groups.
+/// Work that a group shard asks its host to do.
 #[derive(Debug, Clone, PartialEq)]
-pub enum GroupTask {}
+pub enum GroupTask {
+    ResolveRegexes(ResolveRegexes),
+}
+
+/// Which topics the regular expressions of a consumer group mean, out of those that the caller may
+/// describe. [`topics_of_regexes`](super::consumer::resolve::topics_of_regexes) does the matching.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResolveRegexes {
+    pub group: Str,
+    /// Who sent the heartbeat that led to this.
+    pub caller: Caller,
+    pub regexes: Vec<Str>,
+    pub started: Millis,
+}
 
 /// How a [`GroupTask`] ended.
 #[derive(Debug, Clone, PartialEq)]
-pub enum GroupTaskResult {}
+pub enum GroupTaskResult {
+    ResolveRegexes(ResolvedRegexes),
+}
+
+/// The end of a [`ResolveRegexes`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResolvedRegexes {
+    pub group: Str,
+    /// `None` if it took too long; a later heartbeat tries again.
+    pub topics: Option<BTreeMap<Str, BTreeSet<Str>>>,
+    /// Version of the image that was looked at.
+    pub version: i64,
+    pub started: Millis,
+}

@@ -25,6 +25,10 @@ pub struct Soft {
     pub topic_hashes: TopicHashes,
     /// What happened, for whoever asks why.
     pub history: History,
+    /// Version of the newest image that changed topics; regular expressions are resolved anew after it.
+    pub topics_version: i64,
+    /// Number of the last task that the host was given.
+    pub last_task: u64,
 }
 
 /// What a deadline is about. Those due at the same time fire in the order of their keys.

@@ -92,6 +92,40 @@ impl Hard {
             Record::GroupMetadata(key, None) => {
                 self.groups.remove(&key.group);
             }
+            Record::ConsumerGroupMetadata(key, Some(value)) => {
+                self.consumer_for_update(&key.group_id).apply_metadata(value);
+            }
+            Record::ConsumerGroupMetadata(key, None) => self.remove_consumer(&key.group_id),
+            Record::ConsumerGroupPartitionMetadata(key, value) => {
+                if let Some(group) = self.consumer_for(&key.group_id, value.is_some()) {
+                    group.apply_partition_metadata(value.is_some());
+                }
+            }
+            Record::ConsumerGroupMemberMetadata(key, value) => {
+                if let Some(group) = self.consumer_for(&key.group_id, value.is_some()) {
+                    group.apply_member(&key.member_id, value.as_ref());
+                }
+            }
+            Record::ConsumerGroupTargetAssignmentMetadata(key, value) => {
+                if let Some(group) = self.consumer_for(&key.group_id, value.is_some()) {
+                    group.apply_target_metadata(value.as_ref());
+                }
+            }
+            Record::ConsumerGroupTargetAssignmentMember(key, value) => {
+                if let Some(group) = self.consumer_for(&key.group_id, value.is_some()) {
+                    group.apply_target(&key.member_id, value.as_ref());
+                }
+            }
+            Record::ConsumerGroupCurrentMemberAssignment(key, value) => {
+                if let Some(group) = self.consumer_for(&key.group_id, value.is_some()) {
+                    group.apply_current(&key.member_id, value.as_ref());
+                }
+            }
+            Record::ConsumerGroupRegularExpression(key, value) => {
+                if let Some(group) = self.consumer_for(&key.group_id, value.is_some()) {
+                    group.apply_regex(&key.regular_expression, value.as_ref());
+                }
+            }
             Record::StreamsGroupMetadata(key, Some(value)) => {
                 self.streams_for_update(&key.group_id).apply_metadata(value);
             }
@@ -124,13 +158,6 @@ impl Hard {
             // Kafka never writes the first; the others come with their group types, and until then
             // nothing here writes them.
             Record::LegacyOffsetCommit(..)
-            | Record::ConsumerGroupMetadata(..)
-            | Record::ConsumerGroupPartitionMetadata(..)
-            | Record::ConsumerGroupMemberMetadata(..)
-            | Record::ConsumerGroupTargetAssignmentMetadata(..)
-            | Record::ConsumerGroupTargetAssignmentMember(..)
-            | Record::ConsumerGroupCurrentMemberAssignment(..)
-            | Record::ConsumerGroupRegularExpression(..)
             | Record::ShareGroupMemberMetadata(..)
             | Record::ShareGroupMetadata(..)
             | Record::ShareGroupTargetAssignmentMetadata(..)
@@ -167,9 +194,48 @@ impl Hard {
         match slot {
             Group::Streams(group) => group,
             Group::Simple => unreachable!("a simple group was just replaced"),
-            Group::Classic(_) => panic!("streams group {id} takes the place of a classic one without tombstone"),
+            Group::Classic(_) => {
+                panic!("streams group {id} takes the place of a classic one without tombstone")
+            }
             Group::Consumer(_) => panic!("records of a streams group {id} in the place of a consumer group"),
         }
+    }
+
+    /// 21.3: a value makes the group if it is missing, a tombstone of an unknown group is ignored.
+    fn consumer_for(&mut self, id: &Str, is_value: bool) -> Option<&mut ConsumerGroup> {
+        if is_value {
+            return Some(self.consumer_for_update(id));
+        }
+        match self.groups.get_mut(id) {
+            Some(Group::Consumer(group)) => Some(group),
+            Some(Group::Simple | Group::Classic(_) | Group::Streams(_)) | None => None,
+        }
+    }
+
+    /// 21.3: the consumer group of this id, made if it is missing. It takes the place of a simple group.
+    fn consumer_for_update(&mut self, id: &Str) -> &mut ConsumerGroup {
+        let slot = self.groups.entry(id.detach());
+        let new = || Group::Consumer(ConsumerGroup::default());
+        let slot = slot.and_modify(|group| {
+            if group.is_simple() {
+                *group = new();
+            }
+        });
+        match slot.or_insert_with(new) {
+            Group::Consumer(group) => group,
+            Group::Simple => unreachable!("a simple group was just replaced"),
+            Group::Classic(_) => {
+                panic!("consumer group {id} takes the place of a classic one without tombstone")
+            }
+            Group::Streams(_) => panic!("records of a consumer group {id} in the place of a streams group"),
+        }
+    }
+
+    /// 21.3: the group record goes last, when no member and no target is left.
+    fn remove_consumer(&mut self, id: &Str) {
+        let Some(group) = self.consumer(id) else { return };
+        assert!(group.may_be_removed(), "consumer group {id} was removed with members or a target");
+        self.groups.remove(id);
     }
 
     /// P-3: the group record goes last but one, when no member and no target is left.

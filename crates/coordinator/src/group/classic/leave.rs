@@ -1,3 +1,5 @@
 use crate::group::step::Step;
 use wire::{LeaveGroupRequest, LeaveGroupResponse};
-pub fn leave(_step: &mut Step<'_>, _request: &LeaveGroupRequest) -> LeaveGroupResponse { todo!() }
+pub fn leave(_step: &mut Step<'_>, _request: &LeaveGroupRequest) -> LeaveGroupResponse {
+    todo!()
+}

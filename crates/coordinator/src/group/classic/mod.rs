@@ -12,8 +12,8 @@
 
 pub mod live;
 
-mod desk;
 mod describe;
+mod desk;
 mod heartbeat;
 mod join;
 mod leave;

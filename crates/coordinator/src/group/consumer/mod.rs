@@ -4,59 +4,260 @@
 //! on load alike. [`ConsumerSoft`] is what may be forgotten. Numbers such as 12.6 are those of the
 //! specification of classic and consumer groups.
 //!
-//! Reading order: `partitions`, `subscription`, `heartbeat` (join and keep) with `request` before it,
-//! `leave`, `target`, `reconcile`, `regex` and `resolve`, `timers`, `describe`, and `apply` with
-//! `records`, its inverse.
+//! Reading order: `partitions`, `subscription`, `heartbeat` (join and keep) with `request` before it and
+//! `place` inside it, `leave`, `target`, `reconcile`, `pattern` and `resolve` (regular expressions),
+//! `timers`, `describe`, and `apply` with `records`, its inverse.
 
+mod apply;
+mod describe;
+mod heartbeat;
+mod image;
+mod leave;
+pub mod partitions;
+pub mod pattern;
+mod place;
+mod reconcile;
+mod records;
+mod request;
+pub mod resolve;
 mod soft;
+mod subscription;
+mod target;
+#[cfg(test)]
+mod tests;
+mod timers;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::group::fail::Fail;
-use crate::group::step::Step;
-use crate::machine::Caller;
-use wire::consumer_offsets::Record;
-use wire::{ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse, ErrorCode, Str};
+use bytes::Bytes;
 
+use self::partitions::{Held, Holders, Partitions};
+use self::subscription::Subscriptions;
+use wire::{Str, Uuid};
+
+pub use self::describe::describe;
+pub use self::heartbeat::heartbeat;
+pub use self::leave::remove_members;
+pub use self::records::group_tombstones;
+pub use self::resolve::regexes_resolved;
 pub use self::soft::ConsumerSoft;
+pub use self::timers::{forget, loaded, rebalance_over, session_over, topics_changed};
 
-/// A group's state as its records give it.
-#[derive(Clone, PartialEq, Debug, Default)]
+/// A group's state as its records give it (11.1).
+#[derive(Clone, PartialEq, Debug)]
 pub struct ConsumerGroup {
+    /// Grows with whatever can change the assignment. A new group stands at 1, so its first member
+    /// usually gets 2.
+    pub epoch: i32,
+    /// Hash over the subscribed topics, 0 for none (11.6).
+    pub metadata_hash: i64,
+    /// The group epoch for which the targets were computed; -1 between two tombstones.
+    pub assignment_epoch: i32,
+    /// When they were, 0 if the next computation shall not wait for the assignment interval.
+    pub assignment_timestamp: i64,
+    /// Whether the log still holds a record 4 of an old release.
+    pub has_partition_metadata: bool,
     members: BTreeMap<Str, ConsumerMember>,
+    targets: BTreeMap<Str, Partitions>,
+    /// By regular expression.
+    resolved: BTreeMap<Str, Resolved>,
+    // Derived from the above.
+    /// Member id by instance id.
+    instances: BTreeMap<Str, Str>,
+    subscriptions: Subscriptions,
+    holders: Holders,
 }
 
 /// One consumer.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct ConsumerMember {}
+pub struct ConsumerMember {
+    pub metadata: MemberMetadata,
+    pub current: Current,
+}
+
+/// What a member told of itself (record 5).
+#[derive(Clone, PartialEq, Debug)]
+pub struct MemberMetadata {
+    pub instance_id: Option<Str>,
+    pub rack_id: Option<Str>,
+    pub client_id: Str,
+    pub client_host: Str,
+    pub rebalance_timeout_ms: i32,
+    pub topic_names: BTreeSet<Str>,
+    /// Empty: none.
+    pub topic_regex: Str,
+    pub server_assignor: Option<Str>,
+    /// Set for a member that joined by the classic protocol (18). Here such members come out of a
+    /// log of Kafka only.
+    pub classic: Option<ClassicMember>,
+}
+
+/// What a member of the classic protocol told of itself.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ClassicMember {
+    pub session_timeout_ms: i32,
+    pub protocols: Vec<(Str, Bytes)>,
+}
+
+impl Default for MemberMetadata {
+    fn default() -> Self {
+        Self {
+            instance_id: None,
+            rack_id: None,
+            client_id: Str::default(),
+            client_host: Str::default(),
+            rebalance_timeout_ms: -1,
+            topic_names: BTreeSet::new(),
+            topic_regex: Str::default(),
+            server_assignor: None,
+            classic: None,
+        }
+    }
+}
+
+/// How far a member came (record 8).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Current {
+    pub epoch: i32,
+    pub previous_epoch: i32,
+    pub state: MemberState,
+    pub assigned: Held,
+    /// Partitions that the member was told to give up and has not yet.
+    pub pending: Held,
+}
+
+impl Default for Current {
+    fn default() -> Self {
+        Self {
+            epoch: 0,
+            previous_epoch: -1,
+            state: MemberState::Stable,
+            assigned: Held::default(),
+            pending: Held::default(),
+        }
+    }
+}
+
+/// 11.3; the numbers stand in record 8.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MemberState {
+    /// The member has all partitions of its target epoch.
+    Stable,
+    /// The member must give up partitions and has not said that it did.
+    UnrevokedPartitions,
+    /// The member waits for partitions that others still hold.
+    UnreleasedPartitions,
+    /// A state of a newer release, after a downgrade.
+    Unknown,
+}
+
+impl MemberState {
+    pub fn from_code(code: i8) -> Self {
+        match code {
+            0 => Self::Stable,
+            1 => Self::UnrevokedPartitions,
+            2 => Self::UnreleasedPartitions,
+            _ => Self::Unknown,
+        }
+    }
+
+    pub fn code(self) -> i8 {
+        match self {
+            Self::Stable => 0,
+            Self::UnrevokedPartitions => 1,
+            Self::UnreleasedPartitions => 2,
+            Self::Unknown => 127,
+        }
+    }
+}
+
+/// What a regular expression meant when it was looked at last (record 16).
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Resolved {
+    pub topics: BTreeSet<Str>,
+    /// Of the image in which the topics were looked for.
+    pub version: i64,
+    pub timestamp: i64,
+}
+
+impl Default for ConsumerGroup {
+    fn default() -> Self {
+        Self {
+            epoch: 1,
+            metadata_hash: 0,
+            assignment_epoch: 1,
+            assignment_timestamp: 0,
+            has_partition_metadata: false,
+            members: BTreeMap::new(),
+            targets: BTreeMap::new(),
+            resolved: BTreeMap::new(),
+            instances: BTreeMap::new(),
+            subscriptions: Subscriptions::default(),
+            holders: Holders::default(),
+        }
+    }
+}
 
 impl ConsumerGroup {
+    pub fn members(&self) -> &BTreeMap<Str, ConsumerMember> {
+        &self.members
+    }
+
+    pub fn member(&self, member_id: &Str) -> Option<&ConsumerMember> {
+        self.members.get(member_id)
+    }
+
+    pub fn target(&self, member_id: &Str) -> Option<&Partitions> {
+        self.targets.get(member_id)
+    }
+
+    /// By expression.
+    pub fn resolved(&self) -> &BTreeMap<Str, Resolved> {
+        &self.resolved
+    }
+
+    pub fn subscriptions(&self) -> &Subscriptions {
+        &self.subscriptions
+    }
+
+    /// The member that has this instance id.
+    pub fn static_member(&self, instance_id: &Str) -> Option<(&Str, &ConsumerMember)> {
+        self.members.get_key_value(self.instances.get(instance_id)?)
+    }
+
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
 
-    /// `GroupState` on the wire (11.2).
+    /// `GroupState` on the wire (11.2). Looks at every member: not for the path of a heartbeat.
     pub fn state_name(&self) -> &'static str {
-        "Empty"
+        let settled = |it: &ConsumerMember| {
+            it.current.state == MemberState::Stable && it.current.epoch == self.assignment_epoch
+        };
+        if self.members.is_empty() {
+            "Empty"
+        } else if self.epoch > self.assignment_epoch {
+            "Assigning"
+        } else if self.members.values().all(settled) {
+            "Stable"
+        } else {
+            "Reconciling"
+        }
     }
-}
 
-/// ConsumerGroupHeartbeat.
-pub fn heartbeat(
-    _step: &mut Step<'_>,
-    _caller: &Caller,
-    _request: &ConsumerGroupHeartbeatRequest,
-) -> Result<ConsumerGroupHeartbeatResponse, Fail> {
-    Err(ErrorCode::UNSUPPORTED_VERSION.into())
-}
+    /// True if some member names the topic or has an expression that resolved to it (9.6).
+    pub fn subscribes_to(&self, topic: &Str) -> bool {
+        self.subscriptions.contains(topic.as_bytes())
+    }
 
-/// Tombstones of a whole group without members, in the order in which they can be applied (21.4).
-/// What takes the place of an empty consumer group records them first.
-pub fn group_tombstones(_group_id: &Str, _group: &ConsumerGroup) -> Vec<Record> {
-    Vec::new()
-}
+    /// The assignment epoch of a partition that a member holds, also one that it shall give up (9.4).
+    pub fn assignment_epoch_of(&self, member_id: &Str, topic: Uuid, partition: i32) -> Option<i32> {
+        let current = &self.member(member_id)?.current;
+        current.assigned.epoch(topic, partition).or_else(|| current.pending.epoch(topic, partition))
+    }
 
-/// Forgets timers and soft state of a group whose tombstones were just recorded.
-pub fn forget(step: &mut Step<'_>, group_id: &Str) {
-    step.soft.consumer.remove(group_id);
+    /// True if the tombstones of members and targets all came: what the tombstone of record 3 asks.
+    pub fn may_be_removed(&self) -> bool {
+        self.members.is_empty() && self.targets.is_empty() && self.assignment_epoch == -1
+    }
 }

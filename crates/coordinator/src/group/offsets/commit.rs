@@ -9,12 +9,14 @@
 //! 2. classic group: 9.3            else UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION,
 //!    REBALANCE_IN_PROGRESS
 //! 3. streams group: O-1             else UNKNOWN_MEMBER_ID, UNSUPPORTED_VERSION, STALE_MEMBER_EPOCH
+//!    consumer group: 9.4            else the same
 //! 4. per partition: metadata length else OFFSET_METADATA_TOO_LARGE
 //!
 //! An accepted commit keeps the session of a classic member, unless its group waits for the leader; it
 //! does not touch that of a streams member (O-4).
 
 use crate::group::classic::{self, Live, State};
+use crate::group::consumer::ConsumerGroup;
 use crate::group::fail::Fail;
 use crate::group::state::Group;
 use crate::group::step::Step;
@@ -52,7 +54,7 @@ fn check(step: &Step<'_>, caller: &Caller, request: &OffsetCommitRequest) -> Res
         Some(Group::Simple | Group::Classic(_)) => {
             Ok(check_classic(step.soft.classic.get(&request.group_id), request)?)
         }
-        Some(Group::Consumer(_)) => Err(ErrorCode::UNKNOWN_MEMBER_ID.into()),
+        Some(Group::Consumer(group)) => check_consumer(group, caller.api_version, request),
         Some(Group::Streams(group)) => check_streams(group, caller.api_version, request),
     }
 }
@@ -77,6 +79,43 @@ fn check_classic(live: Option<&Live>, request: &OffsetCommitRequest) -> Result<(
         State::Completing => Err(ErrorCode::REBALANCE_IN_PROGRESS),
         // In Preparing members commit what they did in the generation that ends.
         State::Empty | State::Preparing | State::Stable => Ok(()),
+    }
+}
+
+/// 9.4, for commits that are not transactional. One stale partition fails the whole request.
+fn check_consumer(
+    group: &ConsumerGroup,
+    api_version: i16,
+    request: &OffsetCommitRequest,
+) -> Result<(), Fail> {
+    let epoch = request.generation_id_or_member_epoch;
+    let member_id = &request.member_id;
+    if epoch < 0 && group.is_empty() {
+        return Ok(());
+    }
+    let Some(member) = group.member(member_id) else {
+        return Err(ErrorCode::UNKNOWN_MEMBER_ID.into());
+    };
+    let is_classic = member.metadata.classic.is_some();
+    if !is_classic && api_version < MEMBER_EPOCH_VERSION {
+        return Err(ErrorCode::UNSUPPORTED_VERSION.into());
+    }
+    if epoch == member.current.epoch {
+        return Ok(());
+    }
+    // KIP-1251: a commit of an older epoch is good for partitions held since then.
+    let held_since = |topic: &OffsetCommitRequestTopic, partition: i32| {
+        group.assignment_epoch_of(member_id, topic.topic_id, partition).is_some_and(|since| since <= epoch)
+    };
+    let fresh = epoch < member.current.epoch
+        && request
+            .topics
+            .iter()
+            .all(|topic| topic.partitions.iter().all(|it| held_since(topic, it.partition_index)));
+    match (fresh, is_classic) {
+        (true, _) => Ok(()),
+        (false, true) => Err(ErrorCode::ILLEGAL_GENERATION.into()),
+        (false, false) => Err(ErrorCode::STALE_MEMBER_EPOCH.into()),
     }
 }
 

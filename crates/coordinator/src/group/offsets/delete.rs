@@ -6,8 +6,8 @@
 //! 3. classic: empty or of consumers else NON_EMPTY_GROUP
 //! 4. per topic: not subscribed      else GROUP_SUBSCRIBED_TO_TOPIC on its partitions
 //!
-//! A partition without an offset is a success without record. A streams group never answers
-//! NON_EMPTY_GROUP here (O-7).
+//! A partition without an offset is a success without record. A streams or consumer group
+//! never answers NON_EMPTY_GROUP here (O-7, 9.6).
 
 use crate::group::state::Group;
 use crate::group::step::Step;
@@ -50,7 +50,8 @@ fn delete_topic(
         Some(Group::Simple | Group::Classic(_)) => {
             step.soft.classic.get(group).is_some_and(|it| it.subscribes_to(&topic.name))
         }
-        Some(Group::Consumer(_)) | None => false,
+        Some(Group::Consumer(it)) => it.subscribes_to(&topic.name),
+        None => false,
     };
     let error_code = if subscribed { ErrorCode::GROUP_SUBSCRIBED_TO_TOPIC } else { ErrorCode::NONE };
     let mut partitions = Vec::new();

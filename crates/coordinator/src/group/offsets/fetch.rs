@@ -4,8 +4,8 @@
 //! (KIP-709), 9 member and epoch (KIP-848), 10 topic ids. Here each topic has its name.
 //!
 //! Checks in order; both fail the whole group:
-//! 1. streams group: member exists          else UNKNOWN_MEMBER_ID
-//! 2. streams group: its epoch is the asked one  else STALE_MEMBER_EPOCH
+//! 1. streams or consumer group: member exists              else UNKNOWN_MEMBER_ID
+//! 2. streams or consumer group: its epoch is the asked one  else STALE_MEMBER_EPOCH
 //!
 //! Null member id and an epoch below 0 pass both. A missing group and a partition without an offset
 //! give offset −1 without error. Every answer waits until what it saw is durable (decision 22), so
@@ -36,20 +36,31 @@ pub(in crate::group) fn answer(step: &Step<'_>, request: &OffsetFetch) -> Offset
     OffsetFetchResponseGroup { group_id, topics, ..Default::default() }
 }
 
-/// O-6. An older epoch is not tolerated here, unlike in a commit.
+/// O-6 and 9.5. An older epoch is not tolerated here, unlike in a commit.
 fn check(step: &Step<'_>, request: &OffsetFetchRequestGroup) -> Result<(), Fail> {
     let group = match step.hard.group(&request.group_id) {
-        Some(Group::Streams(group)) => group,
-        Some(Group::Simple | Group::Classic(_) | Group::Consumer(_)) | None => return Ok(()),
+        Some(group @ (Group::Consumer(_) | Group::Streams(_))) => group,
+        Some(Group::Simple | Group::Classic(_)) | None => return Ok(()),
     };
     // An empty id is looked up like any other.
-    let member = match &request.member_id {
+    let member_id = match &request.member_id {
         None if request.member_epoch < 0 => return Ok(()),
         member => member.clone().unwrap_or_default(),
     };
-    match group.member_epoch(&member) {
+    let (epoch, stale) = match group {
+        Group::Consumer(group) => {
+            let member = group.member(&member_id);
+            let is_classic = member.is_some_and(|it| it.metadata.classic.is_some());
+            let stale =
+                if is_classic { ErrorCode::ILLEGAL_GENERATION } else { ErrorCode::STALE_MEMBER_EPOCH };
+            (member.map(|it| it.current.epoch), stale)
+        }
+        Group::Streams(group) => (group.member_epoch(&member_id), ErrorCode::STALE_MEMBER_EPOCH),
+        Group::Simple | Group::Classic(_) => (None, ErrorCode::NONE),
+    };
+    match epoch {
         None => Err(ErrorCode::UNKNOWN_MEMBER_ID.into()),
-        Some(epoch) if epoch != request.member_epoch => Err(ErrorCode::STALE_MEMBER_EPOCH.into()),
+        Some(epoch) if epoch != request.member_epoch => Err(stale.into()),
         Some(_) => Ok(()),
     }
 }

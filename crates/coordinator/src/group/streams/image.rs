@@ -17,7 +17,7 @@ pub(super) fn may_deviate(image: &Image) -> bool {
     image.broker().thalweg_profile == Profile::Thalweg
 }
 
-pub(super) struct ImageTopics<'a>(pub &'a Image);
+pub(in crate::group) struct ImageTopics<'a>(pub &'a Image);
 
 impl Topics for ImageTopics<'_> {
     fn topic(&self, name: &str) -> Option<TopicView> {

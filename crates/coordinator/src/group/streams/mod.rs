@@ -19,7 +19,7 @@ mod describe;
 mod description;
 mod endpoints;
 mod heartbeat;
-mod image;
+pub(in crate::group) mod image;
 mod leave;
 mod reconcile;
 mod records;

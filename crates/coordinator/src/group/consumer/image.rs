@@ -1,0 +1,26 @@
+//! The image as consumer groups look at it.
+
+use catalog::Image;
+use catalog::config::ConsumerGroupSettings;
+
+use crate::assign::PartitionAssignor;
+use crate::machine::Millis;
+use wire::Str;
+
+/// The settings on which a consumer group depends (23.2): a group's own value within the broker's
+/// bounds, else the broker's.
+pub(super) fn settings<'a>(image: &'a Image, group_id: &Str) -> &'a ConsumerGroupSettings {
+    &image.group_settings(&group_id.to_str()).consumer
+}
+
+pub(super) fn regex_refresh_interval(image: &Image) -> Millis {
+    Millis::from(image.broker().group_consumer_regex_refresh_interval_ms)
+}
+
+/// `group.consumer.assignors`: the first one is the default (14.1). Names that we do not know, such as
+/// those of Java classes of one's own, are left out.
+pub(super) fn offered_assignors(image: &Image) -> Vec<PartitionAssignor> {
+    let names = &image.broker().group_consumer_assignors;
+    let offered: Vec<_> = names.iter().filter_map(|it| PartitionAssignor::by_config(it)).collect();
+    if offered.is_empty() { PartitionAssignor::ALL.to_vec() } else { offered }
+}
