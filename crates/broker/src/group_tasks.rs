@@ -54,8 +54,8 @@ fn resolve(
     image: &Image,
     deadline: Instant,
 ) -> Option<Topics> {
-    let names = image.topics().map(|topic| &*topic.name);
-    let mut found = topics_of_regexes(&task.regexes, names, || Instant::now() < deadline)?;
+    let names: Vec<&str> = image.topics().map(|topic| &*topic.name).collect();
+    let mut found = topics_of_regexes(&task.regexes, &names, || Instant::now() < deadline)?;
     for topics in found.values_mut() {
         topics.retain(|topic| {
             authorizer.allow(&task.caller, Operation::Describe, Resource::Topic(topic.as_bytes()))

@@ -8,8 +8,8 @@ use client::Connection;
 use common::{TestBroker, soon};
 use wire::streams_group_heartbeat::request::{Subtopology, Topology};
 use wire::{
-    ApiVersionsRequest, ErrorCode, ExplainGroupRequest, ExplainGroupResponse, FindCoordinatorRequest, Request,
-    Str, StreamsGroupHeartbeatRequest,
+    ApiVersionsRequest, ErrorCode, ExplainGroupRequest, ExplainGroupResponse, FindCoordinatorRequest,
+    Request, Str, StreamsGroupHeartbeatRequest,
 };
 
 async fn keys(connection: &mut Connection, software: &'static str) -> Vec<i16> {

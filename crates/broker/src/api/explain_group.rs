@@ -34,7 +34,8 @@ impl Handler for ExplainGroupRequest {
         }
         let include_state = request.include_state;
         // The topics decide whether the caller may see anything: they are asked for in any case.
-        let ask = Self { include_state: true, max_events: request.max_events.clamp(0, EVENTS_MAX), ..request };
+        let ask =
+            Self { include_state: true, max_events: request.max_events.clamp(0, EVENTS_MAX), ..request };
         let ask = GroupRequest::ExplainGroup(ask);
         match call.broker.groups.ask(&group, call.caller.clone(), ask).await {
             Ok(GroupReply::ExplainGroup(answer)) if may_see(&call, &answer) => match include_state {

@@ -14,12 +14,12 @@ use wire::offset_fetch::request::OffsetFetchRequestGroup;
 use wire::offset_fetch::response::OffsetFetchResponseGroup;
 use wire::{
     ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse, ExplainGroupRequest, ExplainGroupResponse,
-    HeartbeatRequest, HeartbeatResponse,
-    JoinGroupRequest, JoinGroupResponse, LeaveGroupRequest, LeaveGroupResponse, ListGroupsRequest,
-    ListGroupsResponse, OffsetCommitRequest, OffsetCommitResponse, OffsetDeleteRequest, OffsetDeleteResponse,
-    Str, StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse,
-    StreamsGroupTopologyDescriptionUpdateRequest, StreamsGroupTopologyDescriptionUpdateResponse,
-    SyncGroupRequest, SyncGroupResponse, consumer_group_describe, describe_groups, streams_group_describe,
+    HeartbeatRequest, HeartbeatResponse, JoinGroupRequest, JoinGroupResponse, LeaveGroupRequest,
+    LeaveGroupResponse, ListGroupsRequest, ListGroupsResponse, OffsetCommitRequest, OffsetCommitResponse,
+    OffsetDeleteRequest, OffsetDeleteResponse, Str, StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse, StreamsGroupTopologyDescriptionUpdateRequest,
+    StreamsGroupTopologyDescriptionUpdateResponse, SyncGroupRequest, SyncGroupResponse,
+    consumer_group_describe, describe_groups, streams_group_describe,
 };
 
 /// What can be asked of a group shard.

@@ -24,6 +24,8 @@ use crate::tasks;
 pub(crate) struct Memory {
     /// Topology of the last join that named one.
     topology: String,
+    /// Topic names of the last consumer heartbeat that said some.
+    pub(crate) names: String,
 }
 
 pub(crate) fn heartbeat(args: &mut Args<'_>, memory: &mut Memory) -> Parsed<GroupRequest> {

@@ -2,6 +2,7 @@
 
 mod args;
 mod ask;
+mod consumer;
 mod explain;
 mod image;
 mod show;

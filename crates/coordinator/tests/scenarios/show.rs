@@ -13,39 +13,40 @@ use wire::{ErrorCode, JoinGroupResponse, LeaveGroupResponse, Str, StreamsGroupHe
 use wire::{describe_groups, streams_group_describe, streams_group_heartbeat};
 
 use crate::args::show_duration;
+use crate::consumer;
 use crate::explain;
 use crate::tasks::{show_tasks, show_topology};
 use crate::world::START;
 
 /// One line of `name=value` parts.
-struct Line(String);
+pub(crate) struct Line(pub(crate) String);
 
 impl Line {
-    fn new(head: impl Display) -> Self {
+    pub(crate) fn new(head: impl Display) -> Self {
         Self(head.to_string())
     }
 
-    fn word(mut self, word: impl Display) -> Self {
+    pub(crate) fn word(mut self, word: impl Display) -> Self {
         let _ = write!(self.0, " {word}");
         self
     }
 
-    fn part(self, name: &str, value: impl Display) -> Self {
+    pub(crate) fn part(self, name: &str, value: impl Display) -> Self {
         self.word(format_args!("{name}={value}"))
     }
 
-    fn unless<T: Display + PartialEq>(self, default: T, name: &str, value: T) -> Self {
+    pub(crate) fn unless<T: Display + PartialEq>(self, default: T, name: &str, value: T) -> Self {
         if value == default { self } else { self.part(name, value) }
     }
 
-    fn some(self, name: &str, value: Option<impl Display>) -> Self {
+    pub(crate) fn some(self, name: &str, value: Option<impl Display>) -> Self {
         match value {
             Some(value) => self.part(name, value),
             None => self,
         }
     }
 
-    fn error(self, code: ErrorCode, message: Option<&Str>) -> Self {
+    pub(crate) fn error(self, code: ErrorCode, message: Option<&Str>) -> Self {
         let line = self.word(code.name());
         match message {
             Some(message) => line.word(format_args!("{message:?}")),
@@ -59,11 +60,11 @@ pub(crate) fn since_start(time: i64) -> String {
 }
 
 /// Topic ids of scripts are small numbers: `#1`.
-fn id(id: Uuid) -> String {
+pub(crate) fn id(id: Uuid) -> String {
     format!("#{}", id.0[15])
 }
 
-fn or_empty(text: &Str) -> String {
+pub(crate) fn or_empty(text: &Str) -> String {
     if text.is_empty() { "''".to_owned() } else { text.to_string() }
 }
 
@@ -106,12 +107,12 @@ pub(crate) fn record(record: &Record, now: i64) -> String {
             let Some(value) = value else { return tombstone(&head) };
             return format!("record {}", group_metadata(head, value, now));
         }
-        other => return streams_record(other, now),
+        other => return consumer::record(other, now).unwrap_or_else(|| streams_record(other, now)),
     };
     format!("record {}", line.0)
 }
 
-fn tombstone(head: &str) -> String {
+pub(crate) fn tombstone(head: &str) -> String {
     format!("tombstone {head}")
 }
 
@@ -317,10 +318,8 @@ pub(crate) fn reply(asked: &str, reply: &GroupReply) -> String {
         }
         GroupReply::Heartbeat(it) => vec![it.error_code.name().to_owned()],
         GroupReply::LeaveGroup(it) => left(it),
-        GroupReply::ConsumerGroupHeartbeat(it) => vec![it.error_code.name().to_owned()],
-        GroupReply::ConsumerGroupDescribe(groups) => {
-            groups.iter().map(|it| it.error_code.name().to_owned()).collect()
-        }
+        GroupReply::ConsumerGroupHeartbeat(it) => vec![consumer::reply(asked, it)],
+        GroupReply::ConsumerGroupDescribe(groups) => groups.iter().flat_map(consumer::describe).collect(),
         GroupReply::DescribeGroups(groups) => groups.iter().flat_map(described_classic).collect(),
         GroupReply::ListGroups(it) => {
             let groups = it.groups.iter().map(|it| {

@@ -5,13 +5,14 @@ use std::fmt::Write as _;
 
 use bytes::Bytes;
 use catalog::entry::Resource;
-use coordinator::group::{Group, GroupRequest, GroupShard, Hard, TimerKey};
-use coordinator::{At, Caller, Driver, Entropy, Event, Machine, Millis, Round, Ticket};
+use coordinator::group::{Group, GroupRequest, GroupShard, GroupTask, Hard, TimerKey};
+use coordinator::{At, Caller, Driver, Entropy, Event, Machine, Millis, Round, TaskId, Ticket};
 use wire::consumer_offsets::Record;
 use wire::{LogRecord, Str, Uuid};
 
 use crate::args::{Args, Parsed, duration, number};
 use crate::ask::{self, Memory};
+use crate::consumer;
 use crate::explain;
 use crate::image::Topics;
 use crate::show;
@@ -41,6 +42,8 @@ pub(crate) struct World {
     asked: BTreeMap<Ticket, String>,
     timers: BTreeMap<TimerKey, Millis>,
     memory: Memory,
+    /// What the shard asked its host to do.
+    tasks: VecDeque<(TaskId, GroupTask)>,
     /// Cut the printing of timers that only moved.
     quiet: bool,
 }
@@ -57,6 +60,7 @@ impl World {
             asked: BTreeMap::new(),
             timers: BTreeMap::new(),
             memory: Memory::default(),
+            tasks: VecDeque::new(),
             quiet: false,
         };
         world.load();
@@ -66,6 +70,7 @@ impl World {
     /// A fresh driver reads the log.
     fn load(&mut self) -> String {
         self.driver = Driver::new(Entropy::seeded(1), BATCH_BYTES_MAX);
+        self.tasks.clear();
         for logged in &self.log {
             self.driver.replay(logged.at, &logged.record());
         }
@@ -90,6 +95,10 @@ impl World {
         }
         out.push_str(&self.release());
         out.push_str(&self.changed_timers());
+        for (id, task) in round.tasks {
+            let _ = writeln!(out, "{}", consumer::task(&task));
+            self.tasks.push_back((id, task));
+        }
         out
     }
 
@@ -175,6 +184,18 @@ impl World {
                 let heartbeat = |it: &mut Self, args: &mut Args<'_>| ask::heartbeat(args, &mut it.memory);
                 self.ask(member, args, heartbeat, 1)
             }
+            "consumer-heartbeat" => {
+                let member = rest.split_whitespace().nth(1).unwrap_or_default();
+                let heartbeat =
+                    |it: &mut Self, args: &mut Args<'_>| consumer::heartbeat(args, &mut it.memory, &ids);
+                self.ask(member, args, heartbeat, 1)
+            }
+            "consumer-describe" => {
+                let describe = |_: &mut Self, args: &mut Args<'_>| {
+                    Ok(GroupRequest::ConsumerGroupDescribe(ask::ids(args)))
+                };
+                self.ask("describe", args, describe, 1)
+            }
             "commit" => self.ask(first, args, |_, args| ask::commit(args, &ids), 10),
             "fetch" => self.ask(first, args, |_, args| ask::fetch(args, &ids), 10),
             "offset-delete" => self.ask(first, args, |_, args| ask::offset_delete(args), 0),
@@ -219,6 +240,12 @@ impl World {
             "jump" => {
                 self.now += duration(args.word("duration")?)?;
                 Ok(String::new())
+            }
+            "resolve" => {
+                let (id, task) = self.tasks.pop_front().ok_or("no task waits")?;
+                let denied: Vec<_> = args.option("deny").unwrap_or_default().split(',').collect();
+                let result = consumer::run(task, self.topics.image(), &denied, args.flag("fails"));
+                Ok(self.event(Event::Done(id, result)))
             }
             "hold" => {
                 self.held = true;

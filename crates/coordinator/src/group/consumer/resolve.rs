@@ -115,9 +115,9 @@ pub(super) fn start(step: &mut Step<'_>, group_id: &Str, caller: &Caller, regexe
 
 /// 13.3, for the host: the topics of each expression, out of `topics`. An expression that does not
 /// compile has none. `None` if `goes_on` said no, which is asked now and then.
-pub fn topics_of_regexes<'a>(
+pub fn topics_of_regexes(
     regexes: &[Str],
-    topics: impl Iterator<Item = &'a str> + Clone,
+    topics: &[&str],
     mut goes_on: impl FnMut() -> bool,
 ) -> Option<BTreeMap<Str, BTreeSet<Str>>> {
     let mut all = BTreeMap::new();
@@ -125,13 +125,13 @@ pub fn topics_of_regexes<'a>(
     for regex in regexes {
         let mut found = BTreeSet::new();
         if let Ok(compiled) = pattern::compile(&regex.to_str()) {
-            for topic in topics.clone() {
+            for topic in topics {
                 looked_at += 1;
                 if looked_at.is_multiple_of(MATCHES_PER_LOOK) && !goes_on() {
                     return None;
                 }
                 if compiled.is_match(topic) {
-                    found.insert(Str::from(topic));
+                    found.insert(Str::from(*topic));
                 }
             }
         }
