@@ -29,8 +29,11 @@ mod describe_topic_partitions;
 mod explain_group;
 mod fetch;
 mod find_coordinator;
+mod heartbeat;
 mod incremental_alter_configs;
 mod init_producer_id;
+mod join_group;
+mod leave_group;
 mod list_groups;
 mod list_offsets;
 mod metadata;
@@ -42,6 +45,7 @@ mod produce;
 mod streams_group_describe;
 mod streams_group_heartbeat;
 mod streams_group_topology_description_update;
+mod sync_group;
 
 /// Every API that is served, by key.
 pub static APIS: &[Api] = &[

@@ -48,6 +48,11 @@ impl<'a> Args<'a> {
         self.options.remove(name)
     }
 
+    /// The value of an option, which stays.
+    pub(crate) fn peek(&self, name: &str) -> Option<&'a str> {
+        self.options.get(name).copied()
+    }
+
     pub(crate) fn number<T: std::str::FromStr>(&mut self, name: &str) -> Parsed<Option<T>> {
         self.option(name).map(|text| number(text)).transpose()
     }

@@ -2,6 +2,7 @@
 
 mod args;
 mod ask;
+mod classic;
 mod consumer;
 mod explain;
 mod image;

@@ -12,6 +12,7 @@ use wire::{LogRecord, Str, Uuid};
 
 use crate::args::{Args, Parsed, duration, number};
 use crate::ask::{self, Memory};
+use crate::classic::{self, MemberIds};
 use crate::consumer;
 use crate::explain;
 use crate::image::Topics;
@@ -42,6 +43,7 @@ pub(crate) struct World {
     asked: BTreeMap<Ticket, String>,
     timers: BTreeMap<TimerKey, Millis>,
     memory: Memory,
+    member_ids: MemberIds,
     /// What the shard asked its host to do.
     tasks: VecDeque<(TaskId, GroupTask)>,
     /// Cut the printing of timers that only moved.
@@ -60,6 +62,7 @@ impl World {
             asked: BTreeMap::new(),
             timers: BTreeMap::new(),
             memory: Memory::default(),
+            member_ids: MemberIds::default(),
             tasks: VecDeque::new(),
             quiet: false,
         };
@@ -69,7 +72,8 @@ impl World {
 
     /// A fresh driver reads the log.
     fn load(&mut self) -> String {
-        self.driver = Driver::new(Entropy::seeded(1), BATCH_BYTES_MAX);
+        // Chance goes on: the same ids are not given out again.
+        self.driver = Driver::new(Entropy::seeded(1 + self.log.len() as u64), BATCH_BYTES_MAX);
         self.tasks.clear();
         for logged in &self.log {
             self.driver.replay(logged.at, &logged.record());
@@ -196,6 +200,7 @@ impl World {
                 };
                 self.ask("describe", args, describe, 1)
             }
+            "join" | "sync" | "heartbeat" | "leave" => self.classic_command(name, rest, args),
             "commit" => self.ask(first, args, |_, args| ask::commit(args, &ids), 10),
             "fetch" => self.ask(first, args, |_, args| ask::fetch(args, &ids), 10),
             "offset-delete" => self.ask(first, args, |_, args| ask::offset_delete(args), 0),
@@ -233,6 +238,21 @@ impl World {
         }
     }
 
+    /// Requests of members of classic groups. Their replies begin with who asked.
+    fn classic_command(&mut self, name: &str, rest: &str, args: Args<'_>) -> Parsed<String> {
+        let member = rest.split_whitespace().nth(1).filter(|it| !it.contains('=') && *it != "''");
+        let asked = match name {
+            "leave" => name.to_owned(),
+            _ => format!("{name} {}", member.or(args.peek("client")).unwrap_or("client")),
+        };
+        match name {
+            "join" => self.ask(&asked, args, |_, args| classic::join(args), 9),
+            "sync" => self.ask(&asked, args, |_, args| classic::sync(args), 5),
+            "heartbeat" => self.ask(&asked, args, |_, args| classic::heartbeat(args), 4),
+            _ => self.ask(&asked, args, |_, args| classic::leave(args), 5),
+        }
+    }
+
     /// Commands about the world itself.
     fn control(&mut self, name: &str, args: &mut Args<'_>) -> Parsed<String> {
         match name {
@@ -258,14 +278,14 @@ impl World {
             }
             "reload" => {
                 self.replay_equals_live()?;
-                Ok(self.load())
+                let mut out = if self.held { String::new() } else { self.lost_replies() };
+                out.push_str(&self.load());
+                Ok(out)
             }
             "crash" => {
                 let durable = self.durable;
                 self.log.retain(|it| it.at.offset < durable);
-                let lost = std::mem::take(&mut self.asked);
-                let lost = lost.values().map(|it| format!("lost reply {it}\n"));
-                let mut out: String = lost.collect();
+                let mut out = self.lost_replies();
                 self.held = false;
                 self.timers.clear();
                 out.push_str(&self.load());
@@ -283,6 +303,12 @@ impl World {
             }
             _ => Err("no such command".into()),
         }
+    }
+
+    /// The host tells those who wait for the shard that it is gone.
+    fn lost_replies(&mut self) -> String {
+        let lost = std::mem::take(&mut self.asked);
+        lost.values().map(|it| format!("lost reply {it}\n")).collect()
     }
 
     fn topics_command(&mut self, args: &mut Args<'_>) -> Parsed<String> {
@@ -359,6 +385,7 @@ impl Logged {
 
 impl testkit::script::Runner for World {
     fn command(&mut self, line: &str) -> Parsed<String> {
+        let line = self.member_ids.expand(line);
         let mut out = String::new();
         let mut words: VecDeque<_> = line.split_whitespace().collect();
         if let Some(time) = words.front().and_then(|it| it.strip_prefix("t=")) {
@@ -375,7 +402,7 @@ impl testkit::script::Runner for World {
         if !words.is_empty() {
             out.push_str(&self.run(&Vec::from(words).join(" "))?);
         }
-        Ok(out)
+        Ok(self.member_ids.shorten(&out))
     }
 
     fn finish(&mut self) -> Parsed<()> {

@@ -1,5 +1,37 @@
+//! Heartbeat (key 12), v0–4, behind the handler's authorization (6.16).
+//!
+//! Checks in order:
+//! 1. the group id is not empty                      else INVALID_GROUP_ID
+//! 2. the group is a classic one                     else UNKNOWN_MEMBER_ID
+//! 3. instance and member exist and belong together  else UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID
+//! 4. it is the current generation                   else ILLEGAL_GENERATION
+//! 5. members are not called to join                 else REBALANCE_IN_PROGRESS; the session goes on
+
+use wire::{ErrorCode, HeartbeatRequest, HeartbeatResponse};
+
+use super::desk::Desk;
+use super::live::State;
 use crate::group::step::Step;
-use wire::{HeartbeatRequest, HeartbeatResponse};
-pub fn heartbeat(_step: &mut Step<'_>, _request: &HeartbeatRequest) -> HeartbeatResponse {
-    todo!()
+
+/// Keeps a member's session.
+pub fn heartbeat(step: &mut Step<'_>, request: &HeartbeatRequest) -> HeartbeatResponse {
+    let error_code = answer(step, request).err().unwrap_or(ErrorCode::NONE);
+    HeartbeatResponse { error_code, ..Default::default() }
+}
+
+fn answer(step: &mut Step<'_>, request: &HeartbeatRequest) -> Result<(), ErrorCode> {
+    if request.group_id.is_empty() {
+        return Err(ErrorCode::INVALID_GROUP_ID);
+    }
+    let mut desk = Desk::open(step, &request.group_id).ok_or(ErrorCode::UNKNOWN_MEMBER_ID)?;
+    desk.live.validate_member(&request.member_id, request.group_instance_id.as_ref())?;
+    if request.generation_id != desk.live.generation {
+        return Err(ErrorCode::ILLEGAL_GENERATION);
+    }
+    desk.renew_session(&request.member_id);
+    match desk.live.state {
+        State::Preparing => Err(ErrorCode::REBALANCE_IN_PROGRESS),
+        // Also in Completing: that is how a follower stays while it waits for the leader.
+        State::Empty | State::Completing | State::Stable => Ok(()),
+    }
 }

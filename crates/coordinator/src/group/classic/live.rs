@@ -105,7 +105,7 @@ pub(super) struct Member {
 
 impl Member {
     /// What the member said for a protocol.
-    pub fn metadata(&self, protocol: &Str) -> Bytes {
+    pub(super) fn metadata(&self, protocol: &Str) -> Bytes {
         let found = self.protocols.iter().find(|(name, _)| name == protocol);
         found.map(|(_, metadata)| metadata.clone()).unwrap_or_default()
     }
@@ -419,6 +419,12 @@ impl Live {
             ..Default::default()
         };
         self.members.iter().map(member).collect()
+    }
+
+    /// The record of a new group, whose members are not told of yet (6.4 rule 5).
+    pub(super) fn record_without_members(&self, group: &Str) -> Record {
+        let empty = Self { state_timestamp: self.state_timestamp, ..Self::new(0) };
+        empty.record(group, |_, _| Bytes::new())
     }
 
     /// The record of the group as it is (20.1), with these assignments.

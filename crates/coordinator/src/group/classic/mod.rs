@@ -29,6 +29,10 @@ use wire::Str;
 use wire::consumer_offsets::group_metadata_value::{GroupMetadataValue, MemberMetadata};
 use wire::consumer_offsets::{GroupMetadataKey, Record};
 
+use crate::group::state::Group;
+use crate::group::step::Step;
+use crate::group::{consumer, streams};
+
 pub use self::describe::describe;
 pub use self::heartbeat::heartbeat;
 pub use self::join::join;
@@ -102,6 +106,21 @@ impl From<&MemberMetadata> for StoredMember {
 /// Tombstone of a group of this type, also of a simple one, which never had a record, as in Kafka.
 pub fn tombstone(group: &Str) -> Record {
     Record::GroupMetadata(GroupMetadataKey { group: group.clone() }, None)
+}
+
+/// Records the tombstones of an empty group of another type that a classic one takes the place of (6.4
+/// rule 1). Its offsets stay.
+fn tombstone_other(step: &mut Step<'_>, id: &Str) {
+    let tombstones = match step.hard.group(id) {
+        Some(Group::Consumer(group)) => consumer::group_tombstones(id, group),
+        Some(Group::Streams(group)) => streams::group_tombstones(id, group),
+        Some(Group::Simple | Group::Classic(_)) | None => return,
+    };
+    for record in tombstones {
+        step.record(record);
+    }
+    consumer::forget(step, id);
+    streams::forget(step, id);
 }
 
 /// Bytes that do not hold the frame of a request or a batch of the log.
