@@ -123,7 +123,7 @@ pub(super) fn describe_streams(
         Some(Group::Simple | Group::Classic(_) | Group::Consumer(_)) => {
             Fail::new(ErrorCode::GROUP_ID_NOT_FOUND, format!("Group {id} is not a streams group."))
         }
-        None => Fail::new(ErrorCode::GROUP_ID_NOT_FOUND, format!("Streams group {id} not found.")),
+        None => Fail::new(ErrorCode::GROUP_ID_NOT_FOUND, format!("Group {id} not found.")),
     };
     streams_group_describe::response::DescribedGroup {
         group_id: id.clone(),

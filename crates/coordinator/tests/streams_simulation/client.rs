@@ -15,6 +15,8 @@ pub(crate) type Roles = [BTreeSet<Task>; 3];
 pub(crate) struct Client {
     pub id: String,
     pub process: String,
+    /// A static member's.
+    pub instance: Option<String>,
     /// 0: it joins with its next heartbeat.
     pub epoch: i32,
     pub owned: Roles,
@@ -26,10 +28,11 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    pub(crate) fn new(id: String, process: String) -> Self {
+    pub(crate) fn new(id: String, process: String, instance: Option<String>) -> Self {
         Self {
             id,
             process,
+            instance,
             epoch: 0,
             owned: Roles::default(),
             target: Roles::default(),
@@ -46,6 +49,7 @@ impl Client {
             group_id: Str::from("g"),
             member_id: Str::from(&*self.id),
             member_epoch: self.epoch,
+            instance_id: self.instance.as_deref().map(Str::from),
             rebalance_timeout_ms: if joins { 300_000 } else { -1 },
             process_id: joins.then(|| Str::from(&*self.process)),
             topology: joins.then(topology),
@@ -76,6 +80,8 @@ impl Client {
             ErrorCode::FENCED_MEMBER_EPOCH | ErrorCode::UNKNOWN_MEMBER_ID | ErrorCode::GROUP_ID_NOT_FOUND => {
                 return self.rejoin();
             }
+            // Its own place, which it lost without going away: free when the session ends.
+            ErrorCode::UNRELEASED_INSTANCE_ID => return self.rejoin(),
             // A topic came back with fewer partitions than the member has tasks (H-29): fatal for it.
             ErrorCode::INVALID_REQUEST => {
                 self.dead = true;
@@ -107,7 +113,7 @@ impl Client {
     }
 
     pub(crate) fn rejoin(&mut self) {
-        *self = Self::new(self.id.clone(), self.process.clone());
+        *self = Self::new(self.id.clone(), self.process.clone(), self.instance.clone());
     }
 }
 

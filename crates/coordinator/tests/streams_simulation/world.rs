@@ -60,11 +60,17 @@ impl World {
                 self.clients[client].reconcile();
             }
             65..75 if self.clients.len() < MEMBERS_MAX => self.start(),
-            75..78 if !alive.is_empty() => {
+            75..77 if !alive.is_empty() => {
                 let client = alive[self.draw(alive.len())];
                 self.clients[client].dead = true;
             }
-            78..80 if !alive.is_empty() => {
+            77..79 if alive.iter().any(|it| self.clients[*it].instance.is_some()) => {
+                let mut of_static = alive;
+                of_static.retain(|it| self.clients[*it].instance.is_some());
+                let client = of_static[self.draw(of_static.len())];
+                self.restart(client);
+            }
+            77..80 if !alive.is_empty() => {
                 let client = alive[self.draw(alive.len())];
                 self.leave(client);
             }
@@ -88,11 +94,32 @@ impl World {
         (0..self.clients.len()).filter(|it| !self.clients[*it].dead).collect()
     }
 
-    /// A thread of one of three processes.
+    /// A thread of one of three processes, every other one a static member.
     fn start(&mut self) {
         self.clients_made += 1;
         let process = format!("p{}", self.draw(3));
-        self.clients.push(Client::new(format!("m{}", self.clients_made), process));
+        let instance = (self.draw(2) == 0).then(|| format!("i{}", self.clients_made));
+        self.clients.push(Client::new(format!("m{}", self.clients_made), process, instance));
+    }
+
+    /// A static member stops and starts again, maybe in a new process or under the same member id. Not in another old
+    /// process: it would bring its tasks beside the standbys that are there, until the new target is reached (H-80).
+    fn restart(&mut self, client: usize) {
+        let Client { id, process, instance, .. } = &self.clients[client];
+        let (mut id, mut process, instance) = (id.clone(), process.clone(), instance.clone());
+        self.ask(StreamsGroupHeartbeatRequest {
+            member_epoch: -2,
+            topology: None,
+            ..self.clients[client].request()
+        });
+        if self.draw(3) > 0 {
+            self.clients_made += 1;
+            id = format!("m{}", self.clients_made);
+        }
+        if self.draw(3) == 0 {
+            process = format!("q{}", self.clients_made);
+        }
+        self.clients[client] = Client::new(id, process, instance);
     }
 
     fn heartbeat(&mut self, client: usize) {

@@ -240,7 +240,7 @@ impl<'a> Heartbeat<'a> {
         }
         let may_move_tasks = match self.returns {
             true => static_members::needs_new_target(&member.metadata, &metadata),
-            false => is_changed,
+            false => known.is_none() || static_members::is_more_than_renamed(&member.metadata, &metadata),
         };
         let epoch = self.bump(may_move_tasks, &configuration, &mut records);
         let delay_until = self.delay_until();

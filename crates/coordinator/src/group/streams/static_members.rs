@@ -85,6 +85,11 @@ pub(super) fn needs_new_target(was: &MemberMetadata, is: &MemberMetadata) -> boo
         || was.topology_epoch != is.topology_epoch
 }
 
+/// Whether anything but the instance id changed; that alone moves no task (H-86).
+pub(super) fn is_more_than_renamed(was: &MemberMetadata, is: &MemberMetadata) -> bool {
+    *was != *is && MemberMetadata { instance_id: is.instance_id.clone(), ..was.clone() } != *is
+}
+
 /// H-80: tombstones of the owner, then its metadata, target and tasks under the id of who returns.
 fn replace(group: &StreamsGroup, group_id: &Str, owner: &Str, member_id: &Str) -> Return {
     let mut records = Vec::from(records::member_tombstones(group_id, owner));
