@@ -1,6 +1,6 @@
 //! Work that group shards hand to their hosts: what takes long, or needs the caller's rights.
 
-use std::future::Future;
+use std::future::{Future, ready};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 use catalog::Image;
 use coordinator::group::consumer::resolve::topics_of_regexes;
 use coordinator::group::request::{ResolveRegexes, ResolvedRegexes};
-use coordinator::group::{GroupShard, GroupTask, GroupTaskResult};
+use coordinator::group::{GroupShard, GroupTask, GroupTaskResult, PartitionEnd};
 use tracing::warn;
 
 use crate::auth::{Authorizer, Operation, Resource};
 use crate::host::RunTask;
+use crate::partitions::Partitions;
 
 /// One resolution of the regular expressions of a group.
 const RESOLUTION_MAX: Duration = Duration::from_secs(10);
@@ -20,6 +21,7 @@ const RESOLUTION_MAX: Duration = Duration::from_secs(10);
 /// Runs the tasks of group shards.
 pub(crate) struct GroupTasks {
     pub authorizer: Arc<dyn Authorizer>,
+    pub partitions: Arc<Partitions>,
 }
 
 impl RunTask<GroupShard> for GroupTasks {
@@ -29,6 +31,15 @@ impl RunTask<GroupShard> for GroupTasks {
         image: Arc<Image>,
     ) -> Pin<Box<dyn Future<Output = GroupTaskResult> + Send>> {
         match task {
+            GroupTask::ChangelogEnds { group, partitions } => {
+                // As far as clients can read; the ends are in memory.
+                let end = |(topic, index)| {
+                    let end = self.partitions.get(topic, index)?.ends_now().durable;
+                    Some(PartitionEnd { topic, index, end })
+                };
+                let ends = partitions.into_iter().filter_map(end).collect();
+                Box::pin(ready(GroupTaskResult::ChangelogEnds { group, ends }))
+            }
             GroupTask::ResolveRegexes(task) => {
                 let authorizer = self.authorizer.clone();
                 Box::pin(async move {

@@ -140,7 +140,7 @@ async fn open(
     let image = Arc::new(image);
     let partitions = Arc::new(Partitions::new(storage.lanes, storage.epoch, clock.clone()));
     partitions.start(&image).await;
-    let runner = Arc::new(GroupTasks { authorizer: authorizer.clone() });
+    let runner = Arc::new(GroupTasks { authorizer: authorizer.clone(), partitions: partitions.clone() });
     let groups = Shards::new(GROUPS_TOPIC, partitions.clone(), clock.clone(), runner, image.clone());
     groups.follow(&image, &coordinator::TopicsChange::default()).await;
     let followers = Followers { partitions: partitions.clone(), groups: groups.clone() };

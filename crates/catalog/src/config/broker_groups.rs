@@ -199,7 +199,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::broker("group.streams.max.warmup.replicas", Int, Some("20"))
         .at_least(0)
         .internal()
-        .accepted("Not in effect yet. Upper bound of the groups' warm-up tasks."),
+        .honoured("Upper bound of the groups' warm-up tasks."),
     Row::broker("group.streams.min.assignment.interval.ms", Int, Some("0"))
         .at_least(0)
         .honoured("Lower bound of the groups' assignment interval."),
@@ -219,7 +219,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::broker("group.streams.num.warmup.replicas", Int, Some("2"))
         .at_least(0)
         .internal()
-        .accepted("Not in effect yet. Warm-up tasks of a group at a time."),
+        .honoured("Warm-up tasks of a group at a time; 0: none."),
     Row::broker("group.streams.rack.aware.assignment.tags", List, Some(""))
         .honoured("Client tags over which standby tasks are spread."),
     Row::broker("group.streams.session.timeout.ms", Int, Some("45000"))

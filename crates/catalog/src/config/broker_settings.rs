@@ -52,6 +52,7 @@ settings! {
     thalweg_snapshot_ms: i64 = "thalweg.snapshot.ms",
     thalweg_open_files_max: i32 = "thalweg.open.files.max",
     thalweg_streams_topology_descriptions: bool = "thalweg.streams.topology.descriptions",
+    thalweg_streams_warmup_timeout_ms: i64 = "thalweg.streams.warmup.timeout.ms",
     // Identity and network.
     broker_rack: Option<String> = "broker.rack",
     listeners: Vec<String> = "listeners",

@@ -92,7 +92,7 @@ pub(super) const ROWS: &[Row] = &[
         .at_least(0)
         .synonyms(&[("group.streams.num.warmup.replicas", 1)])
         .internal()
-        .accepted("Not in effect yet. Warm-up tasks at a time; 0: none."),
+        .honoured("Warm-up tasks at a time; 0: a task moves before its new owner has its state. With the profile `kafka` there are none."),
     Row::group("streams.rack.aware.assignment.tags", List, Some(""))
         .synonyms(&[("group.streams.rack.aware.assignment.tags", 1)])
         .honoured("Client tags over which standby tasks are spread."),

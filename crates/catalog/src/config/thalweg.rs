@@ -42,6 +42,9 @@ pub(super) const ROWS: &[Row] = &[
     Row::broker("thalweg.streams.topology.descriptions", Boolean, Some("true")).honoured(
         "Whether streams groups are asked for the description of their topology, which is then kept with the group (KIP-1331). With the profile `kafka` never.",
     ),
+    Row::broker("thalweg.streams.warmup.timeout.ms", Long, Some("3600000")).at_least(1).cluster_wide().honoured(
+        "How long a task waits for its new process to restore its state before it moves all the same.",
+    ),
 ];
 
 /// The same for one topic.

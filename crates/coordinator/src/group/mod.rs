@@ -29,7 +29,7 @@ use wire::{ConsumerGroupHeartbeatResponse, Str};
 
 pub use fail::Fail;
 pub use history::History;
-pub use request::{GroupReply, GroupRequest, GroupTask, GroupTaskResult, StreamsHeartbeatReply};
+pub use request::{GroupReply, GroupRequest, GroupTask, GroupTaskResult, PartitionEnd, StreamsHeartbeatReply};
 pub use soft::{Soft, TimerKey};
 pub use state::{Group, Hard};
 pub use step::Step;
@@ -70,6 +70,9 @@ impl Machine for GroupShard {
             }
             Event::Wake => fire_due(&mut step),
             Event::Done(_, GroupTaskResult::ResolveRegexes(it)) => consumer::regexes_resolved(&mut step, it),
+            Event::Done(id, GroupTaskResult::ChangelogEnds { group, ends }) => {
+                streams::warmup::ends_known(&mut step, id, &group, &ends);
+            }
             Event::Topics(change) => {
                 offsets::topics_deleted(&mut step, &change.deleted);
                 consumer::topics_changed(&mut step, &change);
@@ -166,6 +169,7 @@ fn fire_due(step: &mut Step<'_>) {
                 Some(Group::Streams(_)) => streams::rebalance_over(step, &group, &member),
                 Some(Group::Simple | Group::Classic(_)) | None => {}
             },
+            TimerKey::Warmup { group } => streams::warmup::advance(step, &group),
             TimerKey::ClassicSession { group, member } => classic::session_over(step, &group, &member),
             TimerKey::ClassicJoin { group } => classic::join_over(step, &group),
             TimerKey::ClassicSync { group } => classic::sync_over(step, &group),
@@ -177,6 +181,7 @@ fn fire_due(step: &mut Step<'_>) {
 fn cause_of(key: &TimerKey) -> Cause {
     match key {
         TimerKey::InitialRebalance { .. } => Cause::InitialDelayOver,
+        TimerKey::Warmup { .. } => Cause::Warmups,
         TimerKey::Session { .. } | TimerKey::ClassicSession { .. } => Cause::SessionOver,
         TimerKey::Rebalance { .. } | TimerKey::ClassicJoin { .. } | TimerKey::ClassicSync { .. } => {
             Cause::RebalanceOver

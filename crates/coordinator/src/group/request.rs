@@ -18,7 +18,7 @@ use wire::{
     LeaveGroupResponse, ListGroupsRequest, ListGroupsResponse, OffsetCommitRequest, OffsetCommitResponse,
     OffsetDeleteRequest, OffsetDeleteResponse, Str, StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse, StreamsGroupTopologyDescriptionUpdateRequest,
-    StreamsGroupTopologyDescriptionUpdateResponse, SyncGroupRequest, SyncGroupResponse,
+    StreamsGroupTopologyDescriptionUpdateResponse, SyncGroupRequest, SyncGroupResponse, Uuid,
     consumer_group_describe, describe_groups, streams_group_describe,
 };
 
@@ -104,6 +104,8 @@ impl StreamsHeartbeatReply {
 #[derive(Debug, Clone, PartialEq)]
 pub enum GroupTask {
     ResolveRegexes(ResolveRegexes),
+    /// Where these partitions, topics by id, end; for a streams group that waits for state (W-9).
+    ChangelogEnds { group: Str, partitions: Vec<(Uuid, i32)> },
 }
 
 /// Which topics the regular expressions of a consumer group mean, out of those that the caller may
@@ -121,6 +123,8 @@ pub struct ResolveRegexes {
 #[derive(Debug, Clone, PartialEq)]
 pub enum GroupTaskResult {
     ResolveRegexes(ResolvedRegexes),
+    /// Without the partitions that this broker does not have.
+    ChangelogEnds { group: Str, ends: Vec<PartitionEnd> },
 }
 
 /// The end of a [`ResolveRegexes`].
@@ -132,4 +136,12 @@ pub struct ResolvedRegexes {
     /// Version of the image that was looked at.
     pub version: i64,
     pub started: Millis,
+}
+
+/// Where the log of a partition ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PartitionEnd {
+    pub topic: Uuid,
+    pub index: i32,
+    pub end: i64,
 }

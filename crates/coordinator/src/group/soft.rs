@@ -36,6 +36,8 @@ pub struct Soft {
 pub enum TimerKey {
     /// The initial rebalance delay of a streams group (H-33, H-60).
     InitialRebalance { group: Str },
+    /// A process that restores state for tasks that it shall have (W-6).
+    Warmup { group: Str },
     /// A member of a streams or consumer group that was not heard of (H-39, H-72; 16.3).
     Session { group: Str, member: Str },
     /// One that was told to give up tasks or partitions (H-38, H-73; 16.3).

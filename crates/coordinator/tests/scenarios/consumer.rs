@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use coordinator::group::consumer::resolve::topics_of_regexes;
-use coordinator::group::request::ResolvedRegexes;
-use coordinator::group::{GroupRequest, GroupTask, GroupTaskResult};
+use coordinator::group::request::{ResolveRegexes, ResolvedRegexes};
+use coordinator::group::{GroupRequest, GroupTaskResult};
 use wire::consumer_group_describe::response as described;
 use wire::consumer_group_heartbeat::request::TopicPartitions;
 use wire::consumer_offsets::Record;
@@ -68,25 +68,23 @@ fn partitions(text: &str, ids: &BTreeMap<Str, Uuid>) -> Parsed<Vec<TopicPartitio
 }
 
 /// Does what the host would, with the topics that the caller may see.
-pub(crate) fn run(task: GroupTask, image: &catalog::Image, denied: &[&str], fails: bool) -> GroupTaskResult {
-    match task {
-        GroupTask::ResolveRegexes(task) => {
-            let topics: Vec<_> =
-                image.topics().map(|it| &*it.name).filter(|it| !denied.contains(it)).collect();
-            GroupTaskResult::ResolveRegexes(ResolvedRegexes {
-                topics: topics_of_regexes(&task.regexes, &topics, || true).filter(|_| !fails),
-                group: task.group,
-                version: image.version(),
-                started: task.started,
-            })
-        }
-    }
+pub(crate) fn run(
+    task: ResolveRegexes,
+    image: &catalog::Image,
+    denied: &[&str],
+    fails: bool,
+) -> GroupTaskResult {
+    let topics: Vec<_> = image.topics().map(|it| &*it.name).filter(|it| !denied.contains(it)).collect();
+    GroupTaskResult::ResolveRegexes(ResolvedRegexes {
+        topics: topics_of_regexes(&task.regexes, &topics, || true).filter(|_| !fails),
+        group: task.group,
+        version: image.version(),
+        started: task.started,
+    })
 }
 
-pub(crate) fn task(task: &GroupTask) -> String {
-    match task {
-        GroupTask::ResolveRegexes(it) => format!("task resolve {} {}", it.group, joined(&it.regexes)),
-    }
+pub(crate) fn task(it: &ResolveRegexes) -> String {
+    format!("task resolve {} {}", it.group, joined(&it.regexes))
 }
 
 fn joined(names: &[Str]) -> String {

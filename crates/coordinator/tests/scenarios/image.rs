@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use catalog::entry::{PartitionEntry, Resource, TopicEntry};
 use catalog::{Entry, Image};
 use coordinator::TopicsChange;
-use wire::Str;
+use wire::{Str, Uuid};
 
 use crate::args::Parsed;
 use crate::ask::numbered;
@@ -32,6 +32,10 @@ impl Topics {
 
     pub(crate) fn ids(&self) -> Ids {
         self.image.topics().map(|it| (Str::from(&*it.name), it.id)).collect()
+    }
+
+    pub(crate) fn names(&self) -> BTreeMap<Uuid, String> {
+        self.image.topics().map(|it| (it.id, it.name.to_string())).collect()
     }
 
     /// Applies `create`, `delete` or `partitions` to topics given as `name:partitions`.

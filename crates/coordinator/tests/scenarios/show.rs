@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
 
-use coordinator::group::{GroupReply, StreamsHeartbeatReply, TimerKey};
+use coordinator::group::{GroupReply, GroupTask, StreamsHeartbeatReply, TimerKey};
 use wire::consumer_offsets::Record;
 use wire::consumer_offsets::group_metadata_value::GroupMetadataValue;
 use wire::{ErrorCode, JoinGroupResponse, LeaveGroupResponse, Str, StreamsGroupHeartbeatResponse, Uuid};
@@ -206,8 +206,23 @@ fn member_state(state: i8) -> String {
     }
 }
 
+/// What the shard asks its host for.
+pub(crate) fn task(task: &GroupTask, topics: &BTreeMap<Uuid, String>) -> String {
+    let (group, partitions) = match task {
+        GroupTask::ChangelogEnds { group, partitions } => (group, partitions),
+        GroupTask::ResolveRegexes(it) => return crate::consumer::task(it),
+    };
+    let name = |(topic, index): &(Uuid, i32)| {
+        format!("{}:{index}", topics.get(topic).map_or("?", String::as_str))
+    };
+    let mut partitions: Vec<_> = partitions.iter().map(name).collect();
+    partitions.sort();
+    format!("ask ends {group} {}", partitions.join(","))
+}
+
 pub(crate) fn timer(key: &TimerKey) -> String {
     match key {
+        TimerKey::Warmup { group } => format!("warmup {group}"),
         TimerKey::InitialRebalance { group } => format!("initial-rebalance {group}"),
         TimerKey::Session { group, member } => format!("session {group} {member}"),
         TimerKey::Rebalance { group, member } => format!("rebalance {group} {member}"),

@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 
 use bytes::Bytes;
 use catalog::entry::Resource;
-use coordinator::group::{Group, GroupRequest, GroupShard, GroupTask, Hard, TimerKey};
+use coordinator::group::{Group, GroupRequest, GroupShard, GroupTask, GroupTaskResult, Hard, PartitionEnd, TimerKey};
 use coordinator::{At, Caller, Driver, Entropy, Event, Machine, Millis, Round, TaskId, Ticket};
 use wire::consumer_offsets::Record;
 use wire::{LogRecord, Str, Uuid};
 
-use crate::args::{Args, Parsed, duration, number};
+use crate::args::{Args, Parsed, duration, number, partition};
 use crate::ask::{self, Memory};
 use crate::classic::{self, MemberIds};
 use crate::consumer;
@@ -100,10 +100,29 @@ impl World {
         out.push_str(&self.release());
         out.push_str(&self.changed_timers());
         for (id, task) in round.tasks {
-            let _ = writeln!(out, "{}", consumer::task(&task));
+            let _ = writeln!(out, "{}", show::task(&task, &self.topics.names()));
             self.tasks.push_back((id, task));
         }
         out
+    }
+
+    /// The answer to the oldest task: where partitions end. Those not named are not there.
+    fn ends(&mut self, args: &mut Args<'_>) -> Parsed<String> {
+        let Some((id, GroupTask::ChangelogEnds { group, partitions })) = self.tasks.pop_front() else {
+            return Err("nothing was asked for".into());
+        };
+        let topics = self.topics.ids();
+        let mut ends = Vec::new();
+        for word in args.rest() {
+            let (topic, index, end) = partition(word)?;
+            let topic = *topics.get(&Str::from(topic)).ok_or_else(|| format!("no topic {topic:?}"))?;
+            let (index, end) = (number(index)?, number(end.ok_or("no end")?)?);
+            if !partitions.contains(&(topic, index)) {
+                return Err(format!("not asked for: {word:?}"));
+            }
+            ends.push(PartitionEnd { topic, index, end });
+        }
+        Ok(self.event(Event::Done(id, GroupTaskResult::ChangelogEnds { group, ends })))
     }
 
     fn release(&mut self) -> String {
@@ -257,12 +276,15 @@ impl World {
     fn control(&mut self, name: &str, args: &mut Args<'_>) -> Parsed<String> {
         match name {
             "wake" => Ok(self.event(Event::Wake)),
+            "ends" => self.ends(args),
             "jump" => {
                 self.now += duration(args.word("duration")?)?;
                 Ok(String::new())
             }
             "resolve" => {
-                let (id, task) = self.tasks.pop_front().ok_or("no task waits")?;
+                let Some((id, GroupTask::ResolveRegexes(task))) = self.tasks.pop_front() else {
+                    return Err("no task waits".into());
+                };
                 let denied: Vec<_> = args.option("deny").unwrap_or_default().split(',').collect();
                 let result = consumer::run(task, self.topics.image(), &denied, args.flag("fails"));
                 Ok(self.event(Event::Done(id, result)))

@@ -94,6 +94,8 @@ pub enum Cause {
     Topology,
     Settings,
     InitialDelayOver,
+    /// Processes restored state, or did not in time: other tasks move now.
+    Warmups,
     /// An administrator's request.
     Admin,
 }
@@ -112,6 +114,7 @@ impl Cause {
             Self::Topology => "topology",
             Self::Settings => "settings",
             Self::InitialDelayOver => "initial-delay-over",
+            Self::Warmups => "warmups",
             Self::Admin => "admin",
         }
     }

@@ -250,7 +250,7 @@ pub struct Telling {
     /// Why the step is made, if not for a request.
     pub because: Cause,
     /// Why the next epoch of a group moves, as the records before it tell.
-    epoch_cause: Cause,
+    pub(in crate::group) epoch_cause: Cause,
     /// Tasks that somebody gets who shall not have had them before, since the last target.
     moved: u32,
     /// What is wrong with the topics of the group that was looked at; told if it is news.

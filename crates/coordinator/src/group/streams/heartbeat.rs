@@ -38,11 +38,13 @@ use super::static_members::{self, Return};
 use super::target::{self, Assignment, Goal};
 use super::tasks::Tasks;
 use super::topology::Topology;
+use super::warmup::plan::Planned;
 use super::{
-    Current, Endpoint, MemberMetadata, MemberState, StreamsGroup, StreamsMember, description, leave, timers,
+    Current, Endpoint, MemberMetadata, MemberState, StreamsGroup, StreamsMember, description, leave, timers, warmup,
 };
 use crate::group::classic::{self, Live};
 use crate::group::fail::Fail;
+use crate::group::history::Cause;
 use crate::group::request::StreamsHeartbeatReply;
 use crate::group::soft::Soft;
 use crate::group::state::{Group, Hard};
@@ -78,7 +80,7 @@ pub fn heartbeat(
         caller,
         request,
         group: returns.as_ref().map_or(group, |it| &it.group),
-        returns: returns.is_some(),
+        returns: returns.as_ref().map(|it| &it.owner),
         soft: streams.get(&request.group_id).unwrap_or(&no_soft),
         is_delayed: timers::is_delayed(timers, &request.group_id),
     };
@@ -89,7 +91,13 @@ pub fn heartbeat(
     }
     if let Some(Return { owner, records, .. }) = returns {
         records.into_iter().for_each(|record| step.record(record));
+        if let Some(soft) = step.soft.streams.get_mut(&request.group_id) {
+            soft.warmups.rename_member(&owner, &request.member_id);
+        }
         leave::forget_member(step, &request.group_id, &owner, false);
+    }
+    if decision.planned.as_ref().is_some_and(|it| it.is_step) {
+        step.telling().epoch_cause = Cause::Warmups;
     }
     for record in std::mem::take(&mut decision.records) {
         step.record(record);
@@ -140,6 +148,7 @@ fn conclude(
     let soft = step.soft.streams.entry(group_id).or_default();
     // In Kafka the object that hears the wish of a group's first join is thrown away (H-40).
     let shuts_down = request.shutdown_application && (!is_new_group || may_deviate(step.image));
+    let makes_plan = decision.planned.is_some();
     soft.remember(member_id, member.current.epoch, decision, shuts_down);
     let wants_description = description::is_wanted(
         step.image,
@@ -160,7 +169,11 @@ fn conclude(
         wants_description,
         decision,
     };
-    response.build(soft)
+    let reply = response.build(soft);
+    if makes_plan {
+        warmup::carry_on(step, &request.group_id);
+    }
+    reply
 }
 
 /// A heartbeat with all that is decided from.
@@ -172,8 +185,8 @@ pub(super) struct Heartbeat<'a> {
     pub request: &'a StreamsGroupHeartbeatRequest,
     /// An empty one if the group does not exist yet.
     pub group: &'a StreamsGroup,
-    /// The member comes back as a static one; `group` has it in its place.
-    pub returns: bool,
+    /// The member comes back as a static one, which had this id; `group` has it in its place.
+    pub returns: Option<&'a Str>,
     pub soft: &'a StreamsSoft,
     /// Whether the group's first assignment is still held back (H-33).
     pub is_delayed: bool,
@@ -185,6 +198,10 @@ pub(super) struct Decision {
     /// The topology was configured anew.
     pub configured: Option<Arc<ConfiguredTopology>>,
     pub offsets: Option<MemberOffsets>,
+    /// Whether the member is one that reports offsets, as far as this heartbeat tells (W-5).
+    pub reports: Option<bool>,
+    /// What members go to was looked at again.
+    pub planned: Option<Planned>,
     /// Start the initial rebalance delay.
     pub delay_until: Option<Millis>,
     pub revocation: Revocation,
@@ -239,8 +256,8 @@ impl<'a> Heartbeat<'a> {
             records.push(records::topology(self.group_id(), topology));
         }
         let may_move_tasks = match self.returns {
-            true => static_members::needs_new_target(&member.metadata, &metadata),
-            false => known.is_none() || static_members::is_more_than_renamed(&member.metadata, &metadata),
+            Some(_) => static_members::needs_new_target(&member.metadata, &metadata),
+            None => known.is_none() || static_members::is_more_than_renamed(&member.metadata, &metadata),
         };
         let epoch = self.bump(may_move_tasks, &configuration, &mut records);
         let delay_until = self.delay_until();
@@ -253,7 +270,8 @@ impl<'a> Heartbeat<'a> {
             standby_replicas: self.settings.num_standby_replicas,
             assignor_name: &self.settings.assignor_name,
         };
-        let goal = self.goal(epoch, delay_until.is_some() || self.is_delayed, &assignment, &mut records);
+        let is_delayed = delay_until.is_some() || self.is_delayed;
+        let (goal, planned) = self.goal(epoch, is_delayed, &assignment, &mut records);
         let next = self.reconcile(&metadata, &member.current, &goal, owned.as_ref(), &mut records)?;
         let has_same_tasks = |it: &Current| it.assigned.same_tasks(&member.current.assigned);
         Ok(Decision {
@@ -264,9 +282,11 @@ impl<'a> Heartbeat<'a> {
             configured: configuration.is_new.then_some(configuration.topology),
             delayed_by: goal.delayed_by,
             records,
+            reports: self.reports(),
             offsets,
             delay_until,
             owned,
+            planned,
         })
     }
 
@@ -449,34 +469,6 @@ impl<'a> Heartbeat<'a> {
     fn delay_until(&self) -> Option<Millis> {
         let delay = Millis::from(self.settings.initial_rebalance_delay_ms);
         (self.group.is_empty() && !self.is_delayed && delay > 0).then_some(self.now + delay)
-    }
-
-    /// H-34: the epoch and the tasks that the member goes to.
-    fn goal(
-        &self,
-        epoch: i32,
-        is_delayed: bool,
-        assignment: &Assignment<'_>,
-        records: &mut Vec<Record>,
-    ) -> Goal<'a> {
-        let assignment_epoch = self.group.assignment_epoch;
-        if is_delayed {
-            let delayed_by = Some("The first assignment waits for the initial rebalance delay.");
-            return Goal { epoch: assignment_epoch, tasks: Cow::default(), delayed_by };
-        }
-        let timestamp = self.group.assignment_timestamp;
-        let interval = Millis::from(self.settings.assignment_interval_ms);
-        let must_wait = timestamp != 0 && interval != 0 && self.now < timestamp + interval;
-        if assignment_epoch >= epoch || must_wait {
-            let tasks = self.group.target(self.member_id()).map(Cow::Borrowed).unwrap_or_default();
-            let waits = assignment_epoch < epoch;
-            let delayed_by = waits.then_some("The next assignment waits for the assignment interval.");
-            return Goal { epoch: assignment_epoch, tasks, delayed_by };
-        }
-        let mut targets = assignment.compute();
-        records.extend(target::records(self.group_id(), self.group, &targets, epoch, self.now));
-        let tasks = targets.remove(self.member_id()).unwrap_or_default();
-        Goal { epoch, tasks: Cow::Owned(tasks), delayed_by: None }
     }
 
     /// H-38; `None` if nothing changes.

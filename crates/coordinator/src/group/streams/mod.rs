@@ -18,6 +18,7 @@ mod apply;
 mod describe;
 mod description;
 mod endpoints;
+mod goal;
 mod heartbeat;
 pub(in crate::group) mod image;
 mod leave;
@@ -32,6 +33,7 @@ mod target;
 mod tests;
 mod timers;
 mod waits;
+pub mod warmup;
 
 use std::collections::BTreeMap;
 
@@ -230,6 +232,10 @@ impl StreamsGroup {
     /// The member that holds this instance id, also while it is away.
     pub fn static_member(&self, instance_id: &Str) -> Option<&Str> {
         self.instances.get(instance_id)
+    }
+
+    pub(super) fn targets(&self) -> &BTreeMap<Str, Tasks> {
+        &self.targets
     }
 
     pub fn is_empty(&self) -> bool {

@@ -11,7 +11,7 @@ use super::records::by_subtopology;
 use super::request::JOIN;
 use super::soft::StreamsSoft;
 use super::tasks::{AssignedTasks, TaskId};
-use super::{StreamsGroup, StreamsMember};
+use super::{StreamsGroup, StreamsMember, warmup};
 use crate::group::request::StreamsHeartbeatReply;
 use wire::streams_group_heartbeat::response::{Status, TaskIds};
 use wire::{Str, StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse};
@@ -51,7 +51,11 @@ impl Response<'_> {
             member_id: self.request.member_id.clone(),
             member_epoch: self.member.current.epoch,
             heartbeat_interval_ms: self.settings.heartbeat_interval_ms,
-            task_offset_interval_ms: self.settings.task_offset_interval_ms,
+            task_offset_interval_ms: warmup::task_offset_interval(
+                &soft.warmups,
+                &self.request.member_id,
+                self.settings,
+            ),
             acceptable_recovery_lag: self.settings.acceptable_recovery_lag,
             // Never null: clients go on acting on the statuses of an earlier response then.
             status: Some(statuses),

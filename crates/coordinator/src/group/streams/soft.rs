@@ -9,6 +9,7 @@ use super::configure::{ConfiguredTopology, Problem};
 use super::description::Asked;
 use super::heartbeat::{Decision, Revocation};
 use super::tasks::TaskId;
+use super::warmup::Warmups;
 use wire::Str;
 use wire::streams_group_heartbeat::response::EndpointToPartitions;
 
@@ -23,6 +24,7 @@ pub struct StreamsSoft {
     pub(super) endpoint_epoch: i32,
     /// Partitions by member, for those that have an endpoint (E-1). Bounded by the members.
     pub(super) endpoints: BTreeMap<Str, EndpointToPartitions>,
+    pub(super) warmups: Warmups,
     /// By member. Bounded by the members.
     pub(super) offsets: BTreeMap<Str, MemberOffsets>,
     /// The epoch at which a member was told to give up tasks: its timer counts for this one only.
@@ -73,6 +75,13 @@ impl StreamsSoft {
         if decision.tasks_changed || decision.endpoint_changed {
             self.endpoints.remove(member_id);
         }
+        if let Some(reports) = decision.reports {
+            self.warmups.reports.insert(member_id.clone(), reports);
+        }
+        if let Some(planned) = decision.planned.take() {
+            self.warmups.remember(planned);
+        }
+        self.warmups.tasks_changed |= decision.tasks_changed;
         if let Some(offsets) = decision.offsets.take() {
             self.offsets.insert(member_id.clone(), offsets);
         }
@@ -99,6 +108,7 @@ impl StreamsSoft {
     pub(super) fn forget_member(&mut self, member_id: &Str, is_last: bool) {
         self.endpoints.remove(member_id);
         self.offsets.remove(member_id);
+        self.warmups.forget_member(member_id);
         self.revoking.remove(member_id);
         if is_last {
             self.shutdown_requester = None;

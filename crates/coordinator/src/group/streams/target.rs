@@ -81,7 +81,7 @@ impl Assignment<'_> {
             );
             spec.previous_standby(
                 place,
-                assigned.standby.iter().map(|task| (&task.subtopology, task.partition)),
+                assigned.standby.iter().chain(&assigned.warmup).map(|task| (&task.subtopology, task.partition)),
             );
         }
         let is_updated = self.updated.is_some_and(|(updated, _)| updated == id);

@@ -6,7 +6,7 @@ use super::heartbeat::{Decision, Revocation};
 use super::image::settings;
 use super::leave::remove_member;
 use super::target::{self, Assignment};
-use super::{MemberState, StreamsSoft};
+use super::{MemberState, StreamsSoft, warmup};
 use crate::group::soft::{Soft, TimerKey};
 use crate::group::state::Group;
 use crate::group::step::Step;
@@ -71,10 +71,25 @@ pub fn initial_delay_over(step: &mut Step<'_>, group_id: &Str) {
         assignor_name: &settings(step.image, group_id).assignor_name,
     };
     let targets = assignment.compute();
+    let planned = warmup::plan::Planner {
+        now: step.now,
+        limits: warmup::limits(step.image, settings(step.image, group_id)),
+        group,
+        updated: None,
+        targets: &targets,
+        configured: &configured,
+        offsets: &soft.offsets,
+        warmups: &soft.warmups,
+    };
+    let planned = planned.fresh();
     let records: Vec<_> = target::records(group_id, group, &targets, group.epoch, step.now).collect();
     for record in records {
         step.record(record);
     }
+    if let Some(soft) = step.soft.streams.get_mut(group_id) {
+        soft.warmups.remember(planned);
+    }
+    warmup::carry_on(step, group_id);
 }
 
 /// H-72. A wake that is late by more than a session (the host stood still, or its clock jumped) says
@@ -101,6 +116,7 @@ pub fn rebalance_over(step: &mut Step<'_>, group_id: &Str, member_id: &Str) {
 /// Forgets timers and soft state of a group whose tombstones were just recorded.
 pub fn forget(step: &mut Step<'_>, group_id: &Str) {
     step.soft.timers.cancel(&TimerKey::InitialRebalance { group: group_id.clone() });
+    step.soft.timers.cancel(&TimerKey::Warmup { group: group_id.clone() });
     step.soft.streams.remove(group_id);
 }
 
