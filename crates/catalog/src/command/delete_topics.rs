@@ -48,10 +48,13 @@ impl TopicRef {
     pub fn find<'a>(&self, image: &'a Image) -> Result<&'a Topic, Refusal> {
         match self {
             Self::Name(name) => image.topic(name).ok_or_else(|| {
-                Refusal::new(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic")
+                Refusal::new(
+                    ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
+                    "This server does not host this topic-partition.",
+                )
             }),
             Self::Id(id) => image.topic_by_id(*id).ok_or_else(|| {
-                Refusal::new(ErrorCode::UNKNOWN_TOPIC_ID, "This server does not host this topic id")
+                Refusal::new(ErrorCode::UNKNOWN_TOPIC_ID, "This server does not host this topic ID.")
             }),
         }
     }
