@@ -1,5 +1,6 @@
 //! The `thalweg` program: reads its arguments and runs a subcommand.
 
+mod cli;
 mod logging;
 mod serve;
 mod settings;
@@ -21,6 +22,12 @@ struct Arguments {
 enum Command {
     /// Runs a broker until SIGTERM or SIGINT.
     Serve(Serve),
+    /// Groups of all types: list them, ask why one does not go on, follow what happens.
+    #[command(subcommand)]
+    Groups(cli::Groups),
+    /// Streams groups: their tasks, topology and endpoints.
+    #[command(subcommand)]
+    Streams(cli::Streams),
 }
 
 /// Runs a broker. Without a file it listens on 127.0.0.1:9092 and keeps its data in ./thalweg-data.
@@ -46,5 +53,7 @@ fn main() -> ExitCode {
     // Wrong usage ends with code 2, as clap does by itself.
     match Arguments::parse().command {
         Command::Serve(arguments) => serve::run(&arguments),
+        Command::Groups(command) => cli::run(cli::groups(command)),
+        Command::Streams(command) => cli::run(cli::streams(command)),
     }
 }

@@ -1,0 +1,142 @@
+//! The commands that ask a broker: arguments in, answers fetched, output by the pure functions of `show`.
+//!
+//! Results go to stdout, all else to stderr; the exit code says how it went (`Failure`).
+
+mod groups;
+mod show;
+mod streams;
+
+use std::fmt::Display;
+use std::io::{ErrorKind, Write as _};
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use clap::ValueEnum;
+use client::{Broker, Software, Trouble};
+use tokio::runtime::Builder;
+use tokio::time::Instant;
+use wire::ErrorCode;
+
+pub(crate) use groups::{Groups, run as groups};
+pub(crate) use streams::{Streams, run as streams};
+
+const SOFTWARE: Software = Software { name: "thalweg", version: env!("CARGO_PKG_VERSION") };
+
+const FAILED: u8 = 1;
+const NOT_FOUND: u8 = 3;
+const NOT_ALLOWED: u8 = 4;
+const UNREACHABLE: u8 = 5;
+
+/// Which broker is asked, and for how long.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Target {
+    /// Brokers, the first that answers is asked.
+    #[arg(
+        short,
+        long = "bootstrap-server",
+        value_name = "HOST:PORT",
+        env = "THALWEG_BOOTSTRAP_SERVERS",
+        value_delimiter = ',',
+        default_value = "127.0.0.1:9092"
+    )]
+    bootstrap: Vec<String>,
+    /// How long answers may take.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    timeout: u64,
+}
+
+/// Form of the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Output {
+    /// For people.
+    Text,
+    /// One document; field names are stable, times are milliseconds since 1970 in names that end in Ms.
+    Json,
+}
+
+/// Why a command failed: a line for stderr and the exit code.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    message: String,
+    code: u8,
+}
+
+impl Failure {
+    fn new(code: u8, message: impl Display) -> Self {
+        Self { message: message.to_string(), code }
+    }
+
+    /// A thing of which an answer said that there is an error with it.
+    fn refused(what: &str, code: ErrorCode, message: Option<&wire::Str>) -> Self {
+        let exit = match code {
+            ErrorCode::GROUP_ID_NOT_FOUND | ErrorCode::UNKNOWN_TOPIC_OR_PARTITION => NOT_FOUND,
+            ErrorCode::GROUP_AUTHORIZATION_FAILED
+            | ErrorCode::TOPIC_AUTHORIZATION_FAILED
+            | ErrorCode::CLUSTER_AUTHORIZATION_FAILED => NOT_ALLOWED,
+            _ => FAILED,
+        };
+        let detail = message.map_or_else(String::new, |it| format!(": {it}"));
+        Self::new(exit, format_args!("{what}: {} ({}){detail}", code.name(), code.code()))
+    }
+}
+
+impl From<Trouble> for Failure {
+    fn from(trouble: Trouble) -> Self {
+        match &trouble {
+            Trouble::Unreachable { .. } | Trouble::TimedOut | Trouble::Broken(_) => {
+                Self::new(UNREACHABLE, &trouble)
+            }
+            Trouble::NotServed(_) => Self::new(FAILED, &trouble),
+            Trouble::Refused { code, message } => {
+                Self::refused("coordinator", *code, message.as_deref().map(wire::Str::from).as_ref())
+            }
+        }
+    }
+}
+
+impl Target {
+    fn deadline(&self) -> Instant {
+        Instant::now() + Duration::from_secs(self.timeout)
+    }
+
+    async fn broker(&self) -> Result<Broker, Failure> {
+        Ok(Broker::connect(&self.bootstrap, SOFTWARE, self.deadline()).await?)
+    }
+
+    async fn coordinator(&self, group: &str) -> Result<Broker, Failure> {
+        Ok(self.broker().await?.coordinator(group).await?)
+    }
+}
+
+/// Runs a command to its end and gives the exit code of the process.
+pub(crate) fn run(command: impl Future<Output = Result<(), Failure>>) -> ExitCode {
+    let done = match Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime.block_on(command),
+        Err(problem) => Err(Failure::new(FAILED, problem)),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure { message, code }) => {
+            // Who does not read stderr has the exit code.
+            let _ = writeln!(std::io::stderr(), "thalweg: {message}");
+            ExitCode::from(code)
+        }
+    }
+}
+
+/// Writes a result. A reader that went away has seen enough; then this is false.
+fn print(text: &str) -> Result<bool, Failure> {
+    let mut out = std::io::stdout();
+    let end = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
+    match write!(out, "{text}{end}").and_then(|()| out.flush()) {
+        Ok(()) => Ok(true),
+        Err(problem) if problem.kind() == ErrorKind::BrokenPipe => Ok(false),
+        Err(problem) => Err(Failure::new(FAILED, problem)),
+    }
+}
+
+/// Milliseconds since 1970.
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

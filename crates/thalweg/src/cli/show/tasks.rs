@@ -1,0 +1,191 @@
+//! `thalweg streams tasks`: who runs each task in which role, how far it is behind, and where it goes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use wire::Str;
+use wire::json::Json;
+use wire::streams_group_describe::response::{DescribedGroup, Member, Subtopology, TaskIds, TaskOffset};
+
+use super::json::{list, number_or_null, object, text, texts};
+use super::{NOTHING, or_nothing, short_ids, table};
+
+/// A partition of a topic.
+pub(in crate::cli) type TopicPartition = (String, i32);
+
+/// What is known of the topics that tasks read.
+#[derive(Debug, Default)]
+pub(in crate::cli) struct Inputs {
+    /// Number of partitions of each topic.
+    pub partitions: BTreeMap<String, i32>,
+    pub committed: BTreeMap<TopicPartition, i64>,
+    pub ends: BTreeMap<TopicPartition, i64>,
+}
+
+/// Where a task is: process and member.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::cli) struct Place {
+    pub process: String,
+    pub member: String,
+}
+
+#[derive(Debug, Default)]
+pub(in crate::cli) struct Row {
+    pub active: BTreeSet<Place>,
+    pub standby: BTreeSet<Place>,
+    pub warmup: BTreeSet<Place>,
+    /// Who shall have it as active.
+    pub goes_to: BTreeSet<Place>,
+    pub inputs: Vec<TopicPartition>,
+    /// Records that are not processed yet; none if some input has no committed offset.
+    pub lag: Option<i64>,
+    /// The largest distance of a standby or warm-up from the end of its changelogs.
+    pub changelog_lag: Option<i64>,
+}
+
+/// Rows by subtopology and partition.
+pub(in crate::cli) fn rows(group: &DescribedGroup, inputs: &Inputs) -> BTreeMap<(String, i32), Row> {
+    let mut rows: BTreeMap<(String, i32), Row> = BTreeMap::new();
+    for subtopology in subtopologies(group) {
+        let topics: Vec<String> = topics(subtopology).map(ToString::to_string).collect();
+        let count = topics.iter().filter_map(|it| inputs.partitions.get(it)).max().copied().unwrap_or(0);
+        for partition in 0..count {
+            let has = |topic: &&String| inputs.partitions.get(*topic).is_some_and(|count| partition < *count);
+            let read: Vec<_> = topics.iter().filter(has).map(|it| (it.clone(), partition)).collect();
+            let lag = read.iter().map(|it| Some((inputs.ends.get(it)? - inputs.committed.get(it)?).max(0)));
+            let row = rows.entry((subtopology.subtopology_id.to_string(), partition)).or_default();
+            row.lag = lag.sum();
+            row.inputs = read;
+        }
+    }
+    for member in &group.members {
+        let place = Place { process: member.process_id.to_string(), member: member.member_id.to_string() };
+        let (has, target) = (&member.assignment, &member.target_assignment);
+        type Pick = fn(&mut Row) -> &mut BTreeSet<Place>;
+        let lists: [(&[TaskIds], Pick); 4] = [
+            (&has.active_tasks, |it| &mut it.active),
+            (&has.standby_tasks, |it| &mut it.standby),
+            (&has.warmup_tasks, |it| &mut it.warmup),
+            (&target.active_tasks, |it| &mut it.goes_to),
+        ];
+        for (tasks, pick) in lists {
+            for task in task_keys(tasks) {
+                pick(rows.entry(task).or_default()).insert(place.clone());
+            }
+        }
+        follow(&mut rows, member);
+    }
+    rows
+}
+
+/// How far a member's copies are behind their changelogs.
+fn follow(rows: &mut BTreeMap<(String, i32), Row>, member: &Member) {
+    let key = |it: &TaskOffset| (it.subtopology_id.to_string(), it.partition);
+    let ends: BTreeMap<_, _> = member.task_end_offsets.iter().map(|it| (key(it), it.offset)).collect();
+    let offsets: BTreeMap<_, _> = member.task_offsets.iter().map(|it| (key(it), it.offset)).collect();
+    let has = &member.assignment;
+    for task in task_keys(&has.standby_tasks).chain(task_keys(&has.warmup_tasks)) {
+        let (Some(end), Some(offset)) = (ends.get(&task), offsets.get(&task)) else { continue };
+        let row = rows.entry(task).or_default();
+        row.changelog_lag = row.changelog_lag.max(Some((end - offset).max(0)));
+    }
+}
+
+fn subtopologies(group: &DescribedGroup) -> impl Iterator<Item = &Subtopology> {
+    group.topology.iter().flat_map(|it| it.subtopologies.iter().flatten())
+}
+
+/// The topics that a subtopology reads.
+fn topics(subtopology: &Subtopology) -> impl Iterator<Item = &Str> {
+    subtopology.source_topics.iter().chain(subtopology.repartition_source_topics.iter().map(|it| &it.name))
+}
+
+/// All topics that tasks of the group read.
+pub(in crate::cli) fn input_topics(group: &DescribedGroup) -> BTreeSet<Str> {
+    subtopologies(group).flat_map(topics).cloned().collect()
+}
+
+fn task_keys(tasks: &[TaskIds]) -> impl Iterator<Item = (String, i32)> {
+    tasks
+        .iter()
+        .flat_map(|it| it.partitions.iter().map(|partition| (it.subtopology_id.to_string(), *partition)))
+}
+
+pub(in crate::cli) fn text_page(group: &DescribedGroup, inputs: &Inputs) -> String {
+    let rows = rows(group, inputs);
+    let ids: Vec<String> =
+        group.members.iter().flat_map(|it| [it.process_id.to_string(), it.member_id.to_string()]).collect();
+    let short = short_ids(ids.iter().map(String::as_str));
+    let name = |id: &str| short.get(id).cloned().unwrap_or_else(|| id.to_owned());
+    let places = |places: &BTreeSet<Place>| {
+        let names = places.iter().map(|it| format!("{}/{}", name(&it.process), name(&it.member)));
+        names.collect::<Vec<_>>().join(", ")
+    };
+    let number = |it: Option<i64>| it.map_or_else(|| NOTHING.to_owned(), |it| it.to_string());
+    let line = |((subtopology, partition), row): (&(String, i32), &Row)| {
+        let moves = if row.goes_to == row.active { String::new() } else { places(&row.goes_to) };
+        let inputs: Vec<_> =
+            row.inputs.iter().map(|(topic, partition)| format!("{topic}-{partition}")).collect();
+        [
+            format!("{subtopology}_{partition}"),
+            or_nothing(places(&row.active)),
+            or_nothing(places(&row.standby)),
+            or_nothing(places(&row.warmup)),
+            or_nothing(moves),
+            number(row.lag),
+            number(row.changelog_lag),
+            or_nothing(inputs.join(" ")),
+        ]
+    };
+    let header = ["TASK", "ACTIVE", "STANDBY", "WARM-UP", "GOES TO", "LAG", "CHANGELOG LAG", "READS"];
+    let mut out = table(header, &rows.iter().map(line).collect::<Vec<_>>());
+    out.push('\n');
+    out.push_str(&processes(group, &name));
+    out
+}
+
+/// The processes whose short names stand in the table.
+fn processes(group: &DescribedGroup, name: &impl Fn(&str) -> String) -> String {
+    let mut by_process: BTreeMap<String, Vec<&Member>> = BTreeMap::new();
+    for member in &group.members {
+        by_process.entry(member.process_id.to_string()).or_default().push(member);
+    }
+    let count = |members: &[&Member], tasks: fn(&Member) -> &[TaskIds]| {
+        members.iter().map(|it| task_keys(tasks(it)).count()).sum::<usize>().to_string()
+    };
+    let row = |(process, members): (&String, &Vec<&Member>)| {
+        let hosts: BTreeSet<_> = members.iter().map(|it| it.client_host.to_string()).collect();
+        let hosts: Vec<_> = hosts.iter().map(|it| it.trim_start_matches('/')).collect();
+        [
+            name(process),
+            process.clone(),
+            hosts.join(", "),
+            members.len().to_string(),
+            count(members, |it| &it.assignment.active_tasks),
+            count(members, |it| &it.assignment.standby_tasks),
+            count(members, |it| &it.assignment.warmup_tasks),
+        ]
+    };
+    let rows: Vec<_> = by_process.iter().map(row).collect();
+    table(["PROCESS", "ID", "HOST", "THREADS", "ACTIVE", "STANDBY", "WARM-UP"], &rows)
+}
+
+pub(in crate::cli) fn json_page(group: &DescribedGroup, inputs: &Inputs) -> Json {
+    let rows: Vec<_> = rows(group, inputs).into_iter().collect();
+    let places = |places: &BTreeSet<Place>| {
+        let places: Vec<_> = places.iter().collect();
+        list(&places, |it| object([("process", text(&it.process)), ("member", text(&it.member))]))
+    };
+    let tasks = list(&rows, |((subtopology, partition), row)| {
+        object([
+            ("task", text(format!("{subtopology}_{partition}"))),
+            ("active", places(&row.active)),
+            ("standby", places(&row.standby)),
+            ("warmup", places(&row.warmup)),
+            ("targetActive", places(&row.goes_to)),
+            ("lag", number_or_null(row.lag)),
+            ("changelogLag", number_or_null(row.changelog_lag)),
+            ("reads", texts(&row.inputs.iter().map(|(it, n)| format!("{it}-{n}")).collect::<Vec<_>>())),
+        ])
+    });
+    object([("group", text(&group.group_id)), ("state", text(&group.group_state)), ("tasks", tasks)])
+}
