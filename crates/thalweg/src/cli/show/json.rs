@@ -5,8 +5,8 @@ use wire::json::Json;
 
 use super::rfc3339;
 
-pub(super) fn object<const N: usize>(entries: [(&str, Json); N]) -> Json {
-    Json::Object(entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+pub(super) fn object<const N: usize>(entries: [(&'static str, Json); N]) -> Json {
+    Json::Object(entries.into_iter().map(|(name, value)| (name.into(), value)).collect())
 }
 
 pub(super) fn text(text: impl ToString) -> Json {

@@ -272,7 +272,7 @@ fn node_json(node: &TopologyDescriptionNode) -> Json {
         ("name", text(&node.name)),
         ("type", text(kind(node))),
         ("sourceTopics", texts(&node.source_topics)),
-        ("sinkTopic", node.sink_topic.as_ref().map_or(Json::Null, text::<&Str>)),
+        ("sinkTopic", node.sink_topic.as_ref().map_or(Json::Null, text)),
         ("stores", texts(&node.stores)),
         ("successors", texts(&node.successors)),
     ])
