@@ -9,7 +9,7 @@ mod streams;
 use std::fmt::Display;
 use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use clap::ValueEnum;
 use client::{Broker, Software, Trouble};
@@ -133,10 +133,4 @@ fn print(text: &str) -> Result<bool, Failure> {
         Err(problem) if problem.kind() == ErrorKind::BrokenPipe => Ok(false),
         Err(problem) => Err(Failure::new(FAILED, problem)),
     }
-}
-
-/// Milliseconds since 1970.
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
+use wire::ErrorCode;
 use wire::explain_group::response::Event;
 use wire::json::Json;
-use wire::{ErrorCode, Str};
 
 use super::json::{known, number, object, text, text_or_null, time};
 use super::{clock, rfc3339};

@@ -248,10 +248,10 @@ fn tasks_for_people() {
     assert_eq!(
         page,
         "\
-TASK  ACTIVE               STANDBY  WARM-UP              GOES TO              LAG  CHANGELOG LAG  READS
-0_0   process-1/aaaaaa-1   -        -                    -                    0    -              in-0
-0_1   process-1/aaaaaa-1   -        process-2/bbbbbb-1   process-2/bbbbbb-1   12   40             in-1
-1_0   process-2/bbbbbb-1   -        -                    -                    -    -              app-r-0
+TASK  ACTIVE              STANDBY  WARM-UP             GOES TO             LAG  CHANGELOG LAG  READS
+0_0   process-1/aaaaaa-1  -        -                   -                   0    -              in-0
+0_1   process-1/aaaaaa-1  -        process-2/bbbbbb-1  process-2/bbbbbb-1  12   40             in-1
+1_0   process-2/bbbbbb-1  -        -                   -                   -    -              app-r-0
 
 PROCESS    ID         HOST      THREADS  ACTIVE  STANDBY  WARM-UP
 process-1  process-1  10.0.0.7  1        2       0        0
@@ -351,8 +351,8 @@ subtopology 1
   }
   "t_in" -> "n_0_SOURCE-0";
   "n_0_SOURCE-0" -> "n_0_COUNT-1";
-  "n_0_COUNT-1" -> "d_0_counts" [style=dotted];
   "n_0_COUNT-1" -> "n_0_SINK-2";
+  "n_0_COUNT-1" -> "d_0_counts" [style=dotted];
   "n_0_SINK-2" -> "t_app-r";
   "t_app-r" -> "s_1";
   "s_1" -> "t_app-c" [style=dotted];
