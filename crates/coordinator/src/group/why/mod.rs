@@ -4,6 +4,8 @@
 //! [`findings`] looks and decides nothing. Codes are stable; sentences are for people and may get better.
 
 mod streams;
+#[cfg(test)]
+mod tests;
 
 pub(super) use streams::{revocation, session};
 

@@ -142,12 +142,20 @@ impl<'a> View<'a> {
                     .advice("It looks at them with the next heartbeat of a member.")
             });
         };
+        let topics = self.topics_of(problem.status);
+        if topics.is_empty() && problem.status != TopicStatus::IncorrectlyPartitionedTopics {
+            let sentence = "The topics that were missing exist now; nobody has been heard of since.";
+            let advice = "Members get their tasks with their next heartbeats. An application that has ended \
+                          meanwhile must be started again.";
+            return Some(Finding::new(Severity::Blocks, "topics-not-checked", sentence).advice(advice));
+        }
         let (code, kind, advice) = match problem.status {
             TopicStatus::MissingSourceTopics => (
                 "missing-source-topics",
                 Kind::TopicsMissing,
                 "Create them (the broker never creates source topics), or correct their names in the \
-                 application. Members get their tasks with their next heartbeats.",
+                 application. Members get their tasks with their next heartbeats; an application that has \
+                 waited for too long ends and must be started again.",
             ),
             TopicStatus::IncorrectlyPartitionedTopics => (
                 "wrongly-partitioned-topics",
@@ -163,9 +171,7 @@ impl<'a> View<'a> {
             ),
         };
         let finding = Finding::new(Severity::Blocks, code, problem.detail.clone());
-        let mut finding = finding.advice(advice).since(self.newest(kind));
-        finding.topics = self.topics_of(problem.status);
-        Some(finding)
+        Some(Finding { topics, ..finding.advice(advice).since(self.newest(kind)) })
     }
 
     fn topics_of(&self, status: TopicStatus) -> Vec<Str> {
@@ -178,7 +184,8 @@ impl<'a> View<'a> {
             }
             TopicStatus::MissingInternalTopics => {
                 let configured = self.own.and_then(StreamsSoft::configured);
-                configured.into_iter().flat_map(|it| &it.topics_to_create).map(|it| it.name.clone()).collect()
+                let topics = configured.into_iter().flat_map(|it| &it.topics_to_create).map(|it| &it.name);
+                topics.filter(|it| self.image.topic(&it.to_str()).is_none()).cloned().collect()
             }
             TopicStatus::IncorrectlyPartitionedTopics => Vec::new(),
         }

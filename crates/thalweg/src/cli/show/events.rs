@@ -37,6 +37,7 @@ pub(in crate::cli) fn line(it: &Event, with_date: bool) -> String {
     if it.count > 1 {
         let _ = write!(line, "  ({} times)", it.count);
     }
+    line.truncate(line.trim_end().len());
     line
 }
 

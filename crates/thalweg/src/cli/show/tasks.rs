@@ -21,6 +21,18 @@ pub(in crate::cli) struct Inputs {
     pub ends: BTreeMap<TopicPartition, i64>,
 }
 
+impl Inputs {
+    /// Records of a partition that are not processed yet; none if nobody can tell.
+    fn lag(&self, it: &TopicPartition) -> Option<i64> {
+        match (*self.ends.get(it)?, self.committed.get(it)) {
+            (end, Some(committed)) => Some((end - committed).max(0)),
+            // Nothing was ever written, so nothing can be committed.
+            (0, None) => Some(0),
+            (_, None) => None,
+        }
+    }
+}
+
 /// Where a task is: process and member.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::cli) struct Place {
@@ -51,7 +63,7 @@ pub(in crate::cli) fn rows(group: &DescribedGroup, inputs: &Inputs) -> BTreeMap<
         for partition in 0..count {
             let has = |topic: &&String| inputs.partitions.get(*topic).is_some_and(|count| partition < *count);
             let read: Vec<_> = topics.iter().filter(has).map(|it| (it.clone(), partition)).collect();
-            let lag = read.iter().map(|it| Some((inputs.ends.get(it)? - inputs.committed.get(it)?).max(0)));
+            let lag = read.iter().map(|it| inputs.lag(it));
             let row = rows.entry((subtopology.subtopology_id.to_string(), partition)).or_default();
             row.lag = lag.sum();
             row.inputs = read;

@@ -1,0 +1,50 @@
+//! Lengths of time and refusals; the findings themselves are shown by `scenarios/groups/why_*.scn`.
+
+use super::*;
+use crate::group::history::Happened;
+
+#[test]
+fn spans_are_told_by_their_two_largest_units() {
+    let cases = [
+        (-5, "0 ms"),
+        (0, "0 ms"),
+        (999, "999 ms"),
+        (1000, "1 s"),
+        (1500, "1.5 s"),
+        (12_500, "12 s"),
+        (59_999, "59 s"),
+        (60_000, "1 min"),
+        (245_000, "4 min 5 s"),
+        (3_600_000, "1 h"),
+        (7_380_000, "2 h 3 min"),
+        (86_400_000, "1 d"),
+        (266_400_000, "3 d 2 h"),
+    ];
+    for (millis, text) in cases {
+        assert_eq!(span(millis), text, "{millis}");
+    }
+}
+
+#[test]
+fn only_refusals_are_told_from_the_history() {
+    let cases = [
+        (Kind::CommitRefused, Some("commits-refused")),
+        (Kind::MemberFenced, Some("member-fenced")),
+        (Kind::HeartbeatRefused, Some("heartbeats-refused")),
+        (Kind::MemberJoined, None),
+        (Kind::StateChanged, None),
+        (Kind::ShutdownRequested, None),
+    ];
+    for (kind, code) in cases {
+        let happened = Happened::new(kind).code(ErrorCode::STALE_MEMBER_EPOCH);
+        let entry = Entry { sequence: 1, at: 0, count: 1, happened };
+        let finding = refusal(&entry, 500);
+        assert_eq!(finding.as_ref().map(|it| it.code), code, "{kind:?}");
+        assert!(finding.is_none_or(|it| it.severity == Severity::Warns && it.members.is_empty()));
+    }
+}
+
+#[test]
+fn what_blocks_comes_first() {
+    assert!(Severity::Blocks < Severity::Warns && Severity::Warns < Severity::Informs);
+}

@@ -1,0 +1,73 @@
+//! The commands that ask a broker, as processes: exit codes and where results go (`cli.md` 4.3).
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Output, Stdio};
+
+fn thalweg(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_thalweg")).args(arguments).env_clear().output().unwrap()
+}
+
+struct Broker {
+    process: Child,
+    address: String,
+    directory: std::path::PathBuf,
+}
+
+impl Broker {
+    fn start() -> Self {
+        let directory = std::env::temp_dir().join(format!("thalweg-cli-{}", std::process::id()));
+        let mut process = Command::new(env!("CARGO_BIN_EXE_thalweg"))
+            .args(["serve", "--print", "json", "--override", "listeners=PLAINTEXT://127.0.0.1:0"])
+            .args(["--override", &format!("log.dirs={}", directory.display())])
+            .env_clear()
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.split("\"address\":\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+        Self { process, address, directory }
+    }
+}
+
+impl Drop for Broker {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+#[test]
+fn wrong_usage_ends_with_2_and_silence_with_5() {
+    assert_eq!(thalweg(&["groups", "why"]).status.code(), Some(2));
+    assert_eq!(thalweg(&["groups", "list", "-o", "xml"]).status.code(), Some(2));
+    // Nobody listens on port 1.
+    let done = thalweg(&["groups", "why", "g", "--bootstrap-server", "127.0.0.1:1"]);
+    assert_eq!(done.status.code(), Some(5));
+    assert!(done.stdout.is_empty());
+    assert!(String::from_utf8(done.stderr).unwrap().starts_with("thalweg: can't reach 127.0.0.1:1"));
+}
+
+#[test]
+fn a_group_that_is_not_there_ends_with_3() {
+    let broker = Broker::start();
+    let at = ["--bootstrap-server", &broker.address];
+    for command in [
+        &["groups", "why", "g"],
+        &["groups", "events", "g"],
+        &["streams", "tasks", "g"],
+        &["streams", "topology", "g"],
+        &["streams", "endpoints", "g"],
+    ] {
+        let done = thalweg(&[&command[..], &at].concat());
+        assert_eq!(done.status.code(), Some(3), "{command:?}: {}", String::from_utf8_lossy(&done.stderr));
+        assert!(done.stdout.is_empty());
+    }
+    let done = thalweg(&[&["groups", "list"], &at[..]].concat());
+    assert_eq!((done.status.code(), done.stdout.as_slice()), (Some(0), &b"GROUP  TYPE  STATE  PROTOCOL\n"[..]));
+    let done = thalweg(&[&["groups", "list", "-o", "json"], &at[..]].concat());
+    assert_eq!((done.status.code(), done.stdout.as_slice()), (Some(0), &b"[]\n"[..]));
+}
