@@ -14,6 +14,7 @@ pub struct Supported {
 
 /// Everything that is served (decision 2), by name. A row appears here when its part lands.
 pub const SUPPORTED: &[Supported] = &[
+    Supported { name: "group.version", min: 0, max: 1, initial: 1 },
     Supported { name: "metadata.version", min: 7, max: 33, initial: 33 },
     Supported { name: "streams.version", min: 0, max: 1, initial: 1 },
 ];

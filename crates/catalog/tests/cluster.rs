@@ -24,7 +24,8 @@ fn finalized(features: &Features) -> Vec<(&str, i16)> {
 #[test]
 fn features_of_a_first_start() {
     let mut world = World::new();
-    assert_eq!(finalized(world.image.features()), [("metadata.version", 33), ("streams.version", 1)]);
+    let all = [("group.version", 1), ("metadata.version", 33), ("streams.version", 1)];
+    assert_eq!(finalized(world.image.features()), all);
     let epoch = world.image.features().epoch;
     assert!(epoch > 0);
     // A later start changes nothing, other commands neither.
@@ -32,6 +33,23 @@ fn features_of_a_first_start() {
     world.create(topic("t", 1, &[])).unwrap();
     assert_eq!(world.image.features().epoch, epoch);
     assert_eq!(world.replayed().features(), world.image.features());
+}
+
+/// A directory of a release that knew fewer features gains them at its next start, and the epoch grows.
+#[test]
+fn features_of_a_later_release() {
+    let mut world = World::new();
+    let old = world.image.features().epoch;
+    world.image = catalog::Image::default();
+    for (name, level) in [("metadata.version", 33), ("streams.version", 1)] {
+        let entry = catalog::Entry::Feature { name: name.to_owned(), level };
+        world.image = world.image.apply(&entry);
+    }
+    let before = world.image.features().epoch;
+    assert!(before < old);
+    world.run(&FinalizeInitial).unwrap();
+    assert_eq!(world.image.features().level("group.version"), 1);
+    assert!(world.image.features().epoch > before);
 }
 
 /// broker-core 22: all or nothing, INVALID_UPDATE_VERSION with the feature's name.
@@ -67,7 +85,7 @@ fn a_feature_can_be_turned_off() {
     update(&mut world, "streams.version", 0, 2).unwrap();
     assert!(world.changes.features);
     world.run(&FinalizeInitial).unwrap();
-    assert_eq!(finalized(world.image.features()), [("metadata.version", 33)]);
+    assert_eq!(finalized(world.image.features()), [("group.version", 1), ("metadata.version", 33)]);
     assert!(world.image.features().epoch > epoch);
     assert_eq!(code(&update(&mut world, "streams.version", 1, 2)), ErrorCode::INVALID_UPDATE_VERSION);
     update(&mut world, "streams.version", 1, 1).unwrap();

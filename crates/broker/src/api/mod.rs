@@ -16,6 +16,8 @@ use crate::router::{Answering, Outcome};
 
 pub(crate) mod api_versions;
 mod config_resource;
+mod consumer_group_describe;
+mod consumer_group_heartbeat;
 mod create_partitions;
 mod create_topics;
 mod current_leader;
@@ -70,6 +72,8 @@ pub static APIS: &[Api] = &[
     Api::of::<wire::IncrementalAlterConfigsRequest>(),
     Api::of::<wire::OffsetDeleteRequest>(),
     Api::of::<wire::DescribeClusterRequest>(),
+    Api::of::<wire::ConsumerGroupHeartbeatRequest>(),
+    Api::of::<wire::ConsumerGroupDescribeRequest>(),
     Api::of::<wire::DescribeTopicPartitionsRequest>(),
     Api::of::<wire::StreamsGroupHeartbeatRequest>(),
     Api::of::<wire::StreamsGroupDescribeRequest>(),
@@ -169,6 +173,12 @@ fn broker_address(call: &Call, broker: &catalog::Broker) -> Option<(Str, i32)> {
 fn mismatch(asked: &str, reply: &GroupReply) -> ErrorCode {
     error!(asked, ?reply, "a shard gave the answer to another question");
     ErrorCode::UNKNOWN_SERVER_ERROR
+}
+
+/// Whether consumer groups are served: the feature, and `group.coordinator.rebalance.protocols`.
+fn is_consumer_on(image: &Image) -> bool {
+    let protocols = &image.broker().group_coordinator_rebalance_protocols;
+    image.features().level("group.version") > 0 && protocols.iter().any(|it| it == "consumer")
 }
 
 /// Whether streams groups are served: the feature, and `group.coordinator.rebalance.protocols`.
