@@ -81,17 +81,14 @@ impl StreamsGroup {
 
     /// Records 19, 21 and 22, for whoever must see what they lead to before they are written.
     pub(super) fn apply_to_member(&mut self, record: &Record) {
-        match record {
-            Record::StreamsGroupMemberMetadata(key, value) => {
-                self.apply_member(&key.member_id, value.as_ref())
-            }
-            Record::StreamsGroupTargetAssignmentMember(key, value) => {
-                self.apply_target(&key.member_id, value.as_ref());
-            }
-            Record::StreamsGroupCurrentMemberAssignment(key, value) => {
-                self.apply_current(&key.member_id, value.as_ref());
-            }
-            other => unreachable!("{other:?} is not about a member of a streams group"),
+        if let Record::StreamsGroupMemberMetadata(key, value) = record {
+            self.apply_member(&key.member_id, value.as_ref());
+        } else if let Record::StreamsGroupTargetAssignmentMember(key, value) = record {
+            self.apply_target(&key.member_id, value.as_ref());
+        } else if let Record::StreamsGroupCurrentMemberAssignment(key, value) = record {
+            self.apply_current(&key.member_id, value.as_ref());
+        } else {
+            unreachable!("{record:?} is not about a member of a streams group");
         }
     }
 
