@@ -7,6 +7,7 @@ use coordinator::group::GroupShard;
 use crate::auth::Authorizer;
 use crate::catalog::Catalog;
 use crate::clock::Clock;
+use crate::departures::Departures;
 use crate::fetch_session::FetchSessions;
 use crate::internal_topics::InternalTopics;
 use crate::net::listener::Connections;
@@ -34,4 +35,6 @@ pub struct Broker {
     /// Asked by every handler before it acts.
     pub authorizer: Arc<dyn Authorizer>,
     pub connections: Arc<Connections>,
+    /// Who beats on which connection, for when it closes.
+    pub departures: Departures,
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use coordinator::{Caller, Millis};
 use parking_lot::Mutex;
@@ -76,23 +76,30 @@ impl Call {
 
 /// The connection that requests came on.
 pub struct Link {
+    /// No other connection of this process has it; never 0.
+    pub id: u64,
     pub listener: Arc<Listener>,
     /// Address of the client in Kafka's form, `/127.0.0.1`.
     pub host: Str,
     pub principal: Str,
     /// Our end: what a client reaches us by if nothing is advertised.
     pub local: SocketAddr,
+    /// A request came.
+    entered: AtomicBool,
     holes: Mutex<Vec<(u64, Piece)>>,
     next_hole: AtomicU64,
 }
 
 impl Link {
     pub(crate) fn new(listener: Arc<Listener>, peer: SocketAddr, local: SocketAddr) -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
         Self {
+            id: LAST.fetch_add(1, Ordering::Relaxed) + 1,
             listener,
             host: Str::from(format!("/{}", peer.ip().to_canonical())),
             principal: Str::from_static("User:ANONYMOUS"),
             local,
+            entered: AtomicBool::new(false),
             holes: Mutex::default(),
             next_hole: AtomicU64::new(0),
         }
@@ -106,6 +113,11 @@ impl Link {
             host: Str::from(self.local.ip().to_canonical().to_string()),
             port: self.listener.bound.port(),
         })
+    }
+
+    /// True once: at the first request.
+    pub(crate) fn enters(&self) -> bool {
+        !self.entered.load(Ordering::Relaxed) && !self.entered.swap(true, Ordering::Relaxed)
     }
 
     /// Keeps a part of a file until the answer with the hole goes out.

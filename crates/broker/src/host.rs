@@ -4,7 +4,7 @@
 //! replies leave when the driver releases them. If the partition refuses an append, the host ends:
 //! the machine is dropped and [`crate::shards`] loads it anew from the log. There is no undo.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -36,6 +36,8 @@ const LOAD_BYTES: usize = 1024 * 1024;
 const LATE: Millis = 10_000;
 /// Then clients get this long to be heard before their sessions are looked at.
 const LATE_GRACE: Millis = 5_000;
+/// How long a slow answer is remembered, at least.
+const SLOWEST_WINDOW: Millis = 30_000;
 
 /// What comes into a host.
 pub(crate) enum Letter<M: Machine> {
@@ -43,6 +45,8 @@ pub(crate) enum Letter<M: Machine> {
         caller: Caller,
         request: M::Request,
         reply: oneshot::Sender<M::Reply>,
+        /// When it was put into the mailbox.
+        asked: Instant,
     },
     /// The image of the following events. The change is empty if it is not about topics.
     Image(Arc<Image>, TopicsChange),
@@ -73,6 +77,10 @@ pub(crate) struct Host<M: Machine> {
     runner: Arc<dyn RunTask<M>>,
     tasks: JoinSet<(TaskId, M::TaskResult)>,
     waiting: HashMap<Ticket, oneshot::Sender<M::Reply>>,
+    /// Rounds whose replies wait for the log: the offset below which it must be durable, and when the oldest letter
+    /// came. Bounded by the replies that wait.
+    unanswered: VecDeque<(i64, Instant)>,
+    slowest: Slowest,
     last_ticket: u64,
     /// No `Wake` before this time, after the process stood still.
     wake_not_before: Millis,
@@ -101,6 +109,8 @@ where
             runner,
             tasks: JoinSet::new(),
             waiting: HashMap::new(),
+            unanswered: VecDeque::new(),
+            slowest: Slowest::default(),
             last_ticket: 0,
             wake_not_before: 0,
         };
@@ -142,12 +152,14 @@ where
 
     /// All that waits, in one round; a new image cuts it, because events before it saw the old one.
     fn turn(&mut self, letters: &mut Vec<Letter<M>>, mut events: Vec<Event<M>>) -> Result<(), String> {
+        let mut oldest = None;
         for letter in letters.drain(..) {
             match letter {
-                Letter::Ask { caller, request, reply } => {
+                Letter::Ask { caller, request, reply, asked } => {
                     self.last_ticket += 1;
                     let ticket = Ticket(self.last_ticket);
                     self.waiting.insert(ticket, reply);
+                    oldest.get_or_insert(asked);
                     events.push(Event::Ask { ticket, caller, request });
                 }
                 Letter::Image(image, change) => {
@@ -158,6 +170,10 @@ where
             }
         }
         self.round(events)?;
+        // A reply that the machine holds back on purpose is no slow answer.
+        if let Some(oldest) = oldest.filter(|_| self.driver.parked() > 0) {
+            self.unanswered.push_back((self.driver.written(), oldest));
+        }
         self.release();
         Ok(())
     }
@@ -166,7 +182,9 @@ where
         if events.is_empty() {
             return Ok(());
         }
-        let round = self.driver.round(self.clock.now(), &self.image, events);
+        let now = self.clock.now();
+        self.driver.set_slowest_answer(self.slowest.at(now));
+        let round = self.driver.round(now, &self.image, events);
         self.carry_out(round)
     }
 
@@ -198,6 +216,10 @@ where
                 // An asker that is gone needs no answer.
                 let _ = asker.send(reply);
             }
+        }
+        while let Some((_, oldest)) = self.unanswered.pop_front_if(|(written, _)| *written <= durable) {
+            let took = Millis::try_from(oldest.elapsed().as_millis()).unwrap_or(Millis::MAX);
+            self.slowest.took(took, self.clock.now());
         }
     }
 
@@ -302,6 +324,38 @@ fn replay_record<M: Machine>(
     Ok(())
 }
 
+/// The slowest answer of the last one to two windows.
+#[derive(Debug, Default)]
+struct Slowest {
+    /// Of the window before this one, and of this one.
+    millis: [Millis; 2],
+    window_ends: Millis,
+}
+
+impl Slowest {
+    fn took(&mut self, millis: Millis, now: Millis) {
+        self.turn(now);
+        let [_, current] = &mut self.millis;
+        *current = millis.max(*current);
+    }
+
+    fn at(&mut self, now: Millis) -> Millis {
+        self.turn(now);
+        let [before, current] = self.millis;
+        before.max(current)
+    }
+
+    fn turn(&mut self, now: Millis) {
+        if now < self.window_ends {
+            return;
+        }
+        let [_, current] = self.millis;
+        let is_next = now < self.window_ends + SLOWEST_WINDOW;
+        self.millis = [if is_next { current } else { 0 }, 0];
+        self.window_ends = now + SLOWEST_WINDOW;
+    }
+}
+
 /// A sleep that is armed anew only when the time changes: heartbeats move deadlines all the time.
 struct Alarm {
     at: Option<Millis>,
@@ -338,5 +392,24 @@ impl Future for Alarm {
             }
             None => std::task::Poll::Pending,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// CR-12
+    #[test]
+    fn a_slow_answer_is_remembered_for_a_while() {
+        let mut slowest = Slowest::default();
+        assert_eq!(slowest.at(1_000_000), 0);
+        slowest.took(700, 1_000_000);
+        slowest.took(20, 1_010_000);
+        assert_eq!(slowest.at(1_029_999), 700);
+        slowest.took(30, 1_031_000);
+        assert_eq!(slowest.at(1_059_999), 700);
+        assert_eq!(slowest.at(1_061_000), 30);
+        assert_eq!(slowest.at(2_000_000), 0);
     }
 }

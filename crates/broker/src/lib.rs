@@ -12,6 +12,7 @@ pub mod call;
 pub mod catalog;
 pub mod chance;
 pub mod clock;
+pub mod departures;
 pub mod fetch_session;
 mod group_tasks;
 mod host;

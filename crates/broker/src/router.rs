@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use coordinator::Caller;
 use wire::frame::{self, RequestHead};
-use wire::{ApiVersionsRequest, Chunk, Request, Response};
+use wire::{ApiVersionsRequest, Chunk, Request, Response, Str};
 
 use crate::api::{Api, api_versions};
 use crate::broker::Broker;
@@ -71,12 +71,16 @@ fn refuse_version(link: &Link, api: &Api, head: &RequestHead) -> Result<Answerin
 }
 
 fn call(broker: &Arc<Broker>, link: &Arc<Link>, head: &RequestHead) -> Call {
+    if link.enters() {
+        broker.departures.enter(link, head.client_id.as_ref().unwrap_or(&Str::default()));
+    }
     let caller = Caller {
         principal: link.principal.clone(),
         client_id: head.client_id.clone().unwrap_or_default(),
         client_host: link.host.clone(),
         api_version: head.version,
         listener: link.listener.name.0.clone(),
+        connection: link.id,
     };
     Call { broker: broker.clone(), caller, link: link.clone(), version: head.version }
 }

@@ -11,6 +11,7 @@ use catalog::Image;
 use coordinator::{Caller, Entropy, Machine, TopicsChange};
 use parking_lot::RwLock;
 use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::time::Instant;
 use tracing::{debug, error};
 use wire::{ErrorCode, Str, Uuid};
 
@@ -303,7 +304,7 @@ async fn post<M: Machine>(
     request: M::Request,
 ) -> Result<oneshot::Receiver<M::Reply>, Unavailable> {
     let (reply, answer) = oneshot::channel();
-    let letter = Letter::Ask { caller, request, reply };
+    let letter = Letter::Ask { caller, request, reply, asked: Instant::now() };
     mailbox.send(letter).await.map_err(|_| Unavailable::NotCoordinator)?;
     Ok(answer)
 }

@@ -20,6 +20,7 @@ use crate::broker::Broker;
 use crate::call::ListenerName;
 use crate::catalog::{self, Catalog, Followers};
 use crate::clock::Clock;
+use crate::departures::{self, Departures};
 use crate::fetch_session::FetchSessions;
 use crate::group_tasks::GroupTasks;
 use crate::internal_topics::InternalTopics;
@@ -93,6 +94,7 @@ impl Running {
         register(&broker, &image, &listeners).await?;
         let (stop, stopped) = stop::order();
         let mut tasks = vec![tokio::spawn(upkeep(broker.clone(), stopped.clone()))];
+        tasks.push(tokio::spawn(departures::tell(broker.clone(), stopped.clone())));
         for (listener, socket) in bound {
             info!(listener = %listener.name, address = %listener.bound, "accepting requests");
             tasks.push(tokio::spawn(listener::accept(broker.clone(), listener, socket, stopped.clone())));
@@ -157,6 +159,7 @@ async fn open(
         internal_topics: InternalTopics::default(),
         fetch_sessions: FetchSessions::new(image.broker().max_incremental_fetch_session_cache_slots),
         authorizer,
+        departures: Departures::default(),
     };
     Ok((Arc::new(broker), image))
 }

@@ -27,6 +27,7 @@ pub struct Driver<M: Machine> {
     /// The largest time that was seen; what machines are told never decreases.
     now: Millis,
     batch_bytes_max: usize,
+    slowest_answer: Millis,
     /// Replies with the offset below which all must be durable first, in order. At most as many as
     /// the host lets wait: it takes no new events above its limit.
     parked: VecDeque<(i64, Ticket, M::Reply)>,
@@ -56,7 +57,20 @@ impl<M: Machine> Driver<M> {
     /// A driver before its load. `batch_bytes_max` is the topic's `max.message.bytes`: no batch is
     /// larger, unless one output alone is; the log takes that from a coordinator.
     pub fn new(entropy: Entropy, batch_bytes_max: usize) -> Self {
-        Self { machine: M::default(), entropy, written: 0, now: 0, batch_bytes_max, parked: VecDeque::new() }
+        Self {
+            machine: M::default(),
+            entropy,
+            written: 0,
+            now: 0,
+            batch_bytes_max,
+            slowest_answer: 0,
+            parked: VecDeque::new(),
+        }
+    }
+
+    /// What the following steps are told as [`Cx::slowest_answer`].
+    pub fn set_slowest_answer(&mut self, slowest: Millis) {
+        self.slowest_answer = slowest;
     }
 
     /// Applies one record of the log.
@@ -122,7 +136,13 @@ impl<M: Machine> Driver<M> {
         step: impl FnOnce(&mut M, &mut Cx<'_>) -> Output<M>,
     ) {
         self.now = self.now.max(now);
-        let mut cx = Cx { now: self.now, offset: self.written, image, entropy: &mut self.entropy };
+        let mut cx = Cx {
+            now: self.now,
+            offset: self.written,
+            image,
+            entropy: &mut self.entropy,
+            slowest_answer: self.slowest_answer,
+        };
         let output = step(&mut self.machine, &mut cx);
         let part = if output.divisible { 1 } else { output.records.len().max(1) };
         for records in output.records.chunks(part) {

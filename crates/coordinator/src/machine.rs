@@ -34,6 +34,8 @@ pub struct Caller {
     pub api_version: i16,
     /// Name of the listener on which the request came.
     pub listener: Str,
+    /// Number of the connection, which no other one of this process gets; 0 if it is not known.
+    pub connection: u64,
 }
 
 /// A deterministic state machine whose records form one log.
@@ -150,6 +152,8 @@ pub struct Cx<'a> {
     pub offset: i64,
     pub image: &'a Image,
     pub entropy: &'a mut Entropy,
+    /// How long the slowest answer of the last time took, flushes included; 0 if that is not measured.
+    pub slowest_answer: Millis,
 }
 
 /// Chance as an argument. The host seeds it from the system, tests with a number.

@@ -47,9 +47,13 @@ impl Handler for StreamsGroupHeartbeatRequest {
             return *refused;
         }
         let group = request.group_id.clone();
+        let leaves = request.member_epoch < 0;
         let question = GroupRequest::StreamsGroupHeartbeat(Box::new(request));
         let mut response = match call.broker.groups.ask(&group, call.caller.clone(), question).await {
-            Ok(GroupReply::StreamsGroupHeartbeat(reply)) => create_topics(&call, &group, *reply),
+            Ok(GroupReply::StreamsGroupHeartbeat(reply)) => {
+                note_connection(&call, &group, leaves, &reply);
+                create_topics(&call, &group, *reply)
+            }
             Ok(other) => failed(super::mismatch("StreamsGroupHeartbeat", &other), None),
             Err(unavailable) => failed(unavailable.into(), None),
         };
@@ -57,6 +61,16 @@ impl Handler for StreamsGroupHeartbeatRequest {
             response.topology_description_required = false;
         }
         response
+    }
+}
+
+/// Remembers for whom the connection beats, in case that it closes.
+fn note_connection(call: &Call, group: &Str, leaves: bool, reply: &StreamsHeartbeatReply) {
+    let departures = &call.broker.departures;
+    if leaves {
+        departures.leave(call.link.id, group);
+    } else if reply.response.error_code == ErrorCode::NONE {
+        departures.beat(call.link.id, group, &reply.process_id);
     }
 }
 
@@ -75,7 +89,7 @@ fn check_topics(call: &Call, topology: &Topology) -> Result<(), Box<StreamsGroup
 
 /// H-90: creates what is missing if the caller may, and adds to the status what hinders it.
 fn create_topics(call: &Call, group: &Str, reply: StreamsHeartbeatReply) -> StreamsGroupHeartbeatResponse {
-    let StreamsHeartbeatReply { mut response, topics_to_create } = reply;
+    let StreamsHeartbeatReply { mut response, topics_to_create, .. } = reply;
     if topics_to_create.is_empty() {
         return response;
     }

@@ -89,6 +89,8 @@ impl Connection {
     /// Serves the connection until it ends, and says in one line why.
     pub(crate) async fn run(mut self, stop: Stop) {
         let ended = self.serve(stop).await;
+        let by_peer = matches!(ended, Ended::Gone);
+        self.broker.departures.close(self.link.id, by_peer, self.broker.clock.now());
         let (host, listener) = (&self.link.host, &self.link.listener.name);
         match ended {
             Ended::Refused(reason) => info!(%host, %listener, reason, "connection closed"),

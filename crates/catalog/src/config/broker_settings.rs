@@ -53,6 +53,8 @@ settings! {
     thalweg_open_files_max: i32 = "thalweg.open.files.max",
     thalweg_streams_topology_descriptions: bool = "thalweg.streams.topology.descriptions",
     thalweg_streams_warmup_timeout_ms: i64 = "thalweg.streams.warmup.timeout.ms",
+    thalweg_group_streams_adaptive_heartbeat: bool = "thalweg.group.streams.adaptive.heartbeat",
+    thalweg_group_heartbeat_budget: i32 = "thalweg.group.heartbeat.budget",
     // Identity and network.
     broker_rack: Option<String> = "broker.rack",
     listeners: Vec<String> = "listeners",

@@ -120,6 +120,8 @@ pub struct StreamsGroupSettings {
     pub assignor_name: String,
     /// `group.streams.max.size`, the broker's alone.
     pub max_size: i32,
+    /// `thalweg.group.disconnect.grace.ms`
+    pub disconnect_grace_ms: i32,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -168,6 +170,7 @@ fn streams(read: &GroupReader<'_>) -> StreamsGroupSettings {
         rack_aware_assignment_tags: read.list("streams.rack.aware.assignment.tags"),
         assignor_name: assignor_name(read),
         max_size: read.broker_int("group.streams.max.size"),
+        disconnect_grace_ms: read.int("thalweg.group.disconnect.grace.ms"),
     }
 }
 

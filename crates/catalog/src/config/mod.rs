@@ -48,6 +48,7 @@ pub const ROWS: &[&[Row]] = &[
     broker_cluster::ROWS,
     topic::ROWS,
     thalweg::TOPIC_ROWS,
+    thalweg::GROUP_ROWS,
     group::ROWS,
     client_metrics::ROWS,
 ];

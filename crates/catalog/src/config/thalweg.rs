@@ -45,7 +45,23 @@ pub(super) const ROWS: &[Row] = &[
     Row::broker("thalweg.streams.warmup.timeout.ms", Long, Some("3600000")).at_least(1).cluster_wide().honoured(
         "How long a task waits for its new process to restore its state before it moves all the same.",
     ),
+    Row::broker("thalweg.group.streams.adaptive.heartbeat", Boolean, Some("true")).cluster_wide().honoured(
+        "Members of streams groups that wait for something come back when the wait ends, not after a whole heartbeat interval. Off with the profile `kafka`.",
+    ),
+    Row::broker("thalweg.group.heartbeat.budget", Int, Some("1000")).at_least(0).cluster_wide().honoured(
+        "Heartbeats a second that small streams groups at rest may cost this broker: within it their members come every second. 0: they keep the configured interval.",
+    ),
+    Row::broker("thalweg.group.disconnect.grace.ms", Int, Some("10000")).at_least(0).cluster_wide().honoured(
+        "How long after its client closed its connection a dynamic member of a streams group is taken for dead, if it does not come back: at least this, 10 s and two heartbeat intervals. 0: when its session ends, as in Kafka.",
+    ),
 ];
+
+/// The same for one group.
+pub(super) const GROUP_ROWS: &[Row] = &[Row::group("thalweg.group.disconnect.grace.ms", Int, Some("10000"))
+    .at_least(0)
+    .synonyms(&[("thalweg.group.disconnect.grace.ms", 1)])
+    .internal()
+    .honoured("The broker's setting of the same name, for this group.")];
 
 /// The same for one topic.
 pub(super) const TOPIC_ROWS: &[Row] = &[

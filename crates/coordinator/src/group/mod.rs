@@ -29,7 +29,9 @@ use wire::{ConsumerGroupHeartbeatResponse, Str};
 
 pub use fail::Fail;
 pub use history::History;
-pub use request::{GroupReply, GroupRequest, GroupTask, GroupTaskResult, PartitionEnd, StreamsHeartbeatReply};
+pub use request::{
+    ClosedConnection, GroupReply, GroupRequest, GroupTask, GroupTaskResult, PartitionEnd, StreamsHeartbeatReply,
+};
 pub use soft::{Soft, TimerKey};
 pub use state::{Group, Hard};
 pub use step::Step;
@@ -87,7 +89,7 @@ impl Machine for GroupShard {
     }
 
     fn loaded(&mut self, cx: &mut Cx<'_>) -> Output<Self> {
-        self.soft = Soft { history: History::new(cx.now), ..Soft::default() };
+        self.soft = Soft { history: History::new(cx.now), loaded_at: cx.now, ..Soft::default() };
         let mut step = Step::new(&mut self.hard, &mut self.soft, cx);
         classic::loaded(&mut step);
         consumer::loaded(&mut step);
@@ -104,11 +106,17 @@ impl Machine for GroupShard {
 fn answer(step: &mut Step<'_>, ticket: Ticket, caller: &Caller, request: GroupRequest) -> Option<GroupReply> {
     Some(match request {
         GroupRequest::OffsetCommit(it) => {
+            streams::member_seen(step, &it.group_id, &it.member_id);
             let response = offsets::commit::answer(step, caller, &it);
             history::commit_answered(step, &it, &response);
             GroupReply::OffsetCommit(response)
         }
-        GroupRequest::OffsetFetch(it) => GroupReply::OffsetFetch(offsets::fetch::answer(step, &it)),
+        GroupRequest::OffsetFetch(it) => {
+            if let Some(member) = &it.group.member_id {
+                streams::member_seen(step, &it.group.group_id, member);
+            }
+            GroupReply::OffsetFetch(offsets::fetch::answer(step, &it))
+        }
         GroupRequest::OffsetDelete(it) => GroupReply::OffsetDelete(offsets::delete::answer(step, &it)),
         GroupRequest::JoinGroup(it) => {
             return classic::join(step, ticket, caller, &it).map(|it| GroupReply::JoinGroup(Box::new(it)));
@@ -150,6 +158,10 @@ fn answer(step: &mut Step<'_>, ticket: Ticket, caller: &Caller, request: GroupRe
         GroupRequest::ListGroups(it) => GroupReply::ListGroups(list::list(step, &it)),
         GroupRequest::ExplainGroup(it) => GroupReply::ExplainGroup(Box::new(explain::answer(step, &it))),
         GroupRequest::DeleteGroups(ids) => GroupReply::DeleteGroups(delete::delete(step, ids)),
+        GroupRequest::ConnectionsClosed(closed) => {
+            streams::connections_closed(step, &closed);
+            GroupReply::ConnectionsClosed
+        }
     })
 }
 

@@ -46,6 +46,8 @@ pub enum GroupRequest {
     ListGroups(ListGroupsRequest),
     DeleteGroups(Vec<Str>),
     ExplainGroup(ExplainGroupRequest),
+    /// By group: connections of members whose clients have no other one open from the same address.
+    ConnectionsClosed(Vec<(Str, Vec<ClosedConnection>)>),
 }
 
 /// The part of an OffsetFetch request about one group.
@@ -77,6 +79,8 @@ pub enum GroupReply {
     ListGroups(ListGroupsResponse),
     DeleteGroups(Vec<DeletableGroupResult>),
     ExplainGroup(Box<ExplainGroupResponse>),
+    /// Nothing to tell.
+    ConnectionsClosed,
 }
 
 /// The answer to a streams heartbeat, and what the handler must do before it sends it: the creation
@@ -86,6 +90,15 @@ pub enum GroupReply {
 pub struct StreamsHeartbeatReply {
     pub response: StreamsGroupHeartbeatResponse,
     pub topics_to_create: Vec<CreatableTopic>,
+    /// Of the member; empty after a leave.
+    pub process_id: Str,
+}
+
+/// A connection that its client closed, by its number in [`Caller`](crate::Caller).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClosedConnection {
+    pub connection: u64,
+    pub at: Millis,
 }
 
 impl StreamsHeartbeatReply {
@@ -96,7 +109,7 @@ impl StreamsHeartbeatReply {
             error_message: fail.message.map(Str::from),
             ..Default::default()
         };
-        Self { response, topics_to_create: Vec::new() }
+        Self { response, ..Default::default() }
     }
 }
 

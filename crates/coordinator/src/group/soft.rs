@@ -7,12 +7,14 @@ use crate::group::consumer::ConsumerSoft;
 use crate::group::history::History;
 use crate::group::streams::StreamsSoft;
 use crate::group::streams::hash::TopicHashes;
+use crate::machine::Millis;
 use crate::timers::Timers;
 use wire::Str;
 
 /// Deadlines, and what each group type remembers without records.
 #[derive(Debug, Default)]
 pub struct Soft {
+    pub loaded_at: Millis,
     pub timers: Timers<TimerKey>,
     /// Classic groups as they are now, by group id; their records are checkpoints only. Each group with
     /// a record has an entry, and a simple group that somebody joined.

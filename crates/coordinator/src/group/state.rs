@@ -20,6 +20,8 @@ use wire::consumer_offsets::Record;
 pub struct Hard {
     groups: BTreeMap<Str, Group>,
     offsets: Offsets,
+    /// Members of all streams groups; derived from `groups`.
+    streams_members: usize,
 }
 
 /// A group of one of the types.
@@ -70,6 +72,11 @@ impl Hard {
     /// All groups in the order of their ids.
     pub fn groups(&self) -> impl Iterator<Item = (&Str, &Group)> {
         self.groups.iter()
+    }
+
+    /// Members of all streams groups of the shard.
+    pub fn streams_members(&self) -> usize {
+        self.streams_members
     }
 
     pub fn offsets(&self) -> &Offsets {
@@ -132,7 +139,10 @@ impl Hard {
             Record::StreamsGroupMetadata(key, None) => self.remove_streams(&key.group_id),
             Record::StreamsGroupMemberMetadata(key, value) => {
                 if let Some(group) = self.streams_for(&key.group_id, value.is_some()) {
+                    let before = group.members().len();
                     group.apply_member(&key.member_id, value.as_ref());
+                    let after = group.members().len();
+                    self.streams_members = self.streams_members + after - before;
                 }
             }
             Record::StreamsGroupTargetAssignmentMetadata(key, value) => {
@@ -147,7 +157,10 @@ impl Hard {
             }
             Record::StreamsGroupCurrentMemberAssignment(key, value) => {
                 if let Some(group) = self.streams_for(&key.group_id, value.is_some()) {
+                    let before = group.members().len();
                     group.apply_current(&key.member_id, value.as_ref());
+                    let after = group.members().len();
+                    self.streams_members = self.streams_members + after - before;
                 }
             }
             Record::StreamsGroupTopology(key, value) => {

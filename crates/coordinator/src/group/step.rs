@@ -26,6 +26,8 @@ pub struct Step<'a> {
     pub now: Millis,
     pub image: &'a Image,
     pub entropy: &'a mut Entropy,
+    /// See [`Cx::slowest_answer`].
+    pub slowest_answer: Millis,
     pub hard: Working<'a>,
     pub soft: &'a mut Soft,
     /// Set where the records of the step need not be appended together.
@@ -42,6 +44,7 @@ impl<'a> Step<'a> {
             now: cx.now,
             image: cx.image,
             entropy: cx.entropy,
+            slowest_answer: cx.slowest_answer,
             hard: Working {
                 hard,
                 now: cx.now,

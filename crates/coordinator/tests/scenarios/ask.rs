@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use coordinator::group::GroupRequest;
+use coordinator::Millis;
+use coordinator::group::{ClosedConnection, GroupRequest};
 use coordinator::group::request::OffsetFetch;
 use wire::offset_commit::request::{OffsetCommitRequestPartition, OffsetCommitRequestTopic};
 use wire::offset_delete::request::{OffsetDeleteRequestPartition, OffsetDeleteRequestTopic};
@@ -223,4 +224,12 @@ pub(crate) fn list(args: &mut Args<'_>) -> Parsed<GroupRequest> {
 
 pub(crate) fn ids(args: &mut Args<'_>) -> Vec<Str> {
     args.rest().into_iter().map(unquoted).collect()
+}
+
+/// Connections of a group that their clients closed now.
+pub(crate) fn closed(args: &mut Args<'_>, at: Millis) -> Parsed<GroupRequest> {
+    let group = unquoted(args.word("group")?);
+    let closed = |word| Ok(ClosedConnection { connection: number(word)?, at });
+    let closed = args.rest().into_iter().map(closed).collect::<Parsed<_>>()?;
+    Ok(GroupRequest::ConnectionsClosed(vec![(group, closed)]))
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use catalog::entry::{PartitionEntry, Resource, TopicEntry};
-use catalog::{Entry, Image};
+use catalog::{Entry, Image, Local};
 use coordinator::TopicsChange;
 use wire::{Str, Uuid};
 
@@ -19,9 +19,12 @@ pub(crate) struct Topics {
 
 impl Topics {
     pub(crate) fn new() -> Self {
-        let mut topics = Self { image: Image::default(), made: 0 };
-        // Else each first heartbeat would ask for one.
+        // Most scripts are about other things than intervals.
+        let fixed = ("thalweg.group.streams.adaptive.heartbeat".to_owned(), "false".to_owned());
+        let local = Local { configs: [fixed].into(), ..Local::default() };
+        let mut topics = Self { image: Image::new(local), made: 0 };
         let broker = Resource::Broker(String::new());
+        // Else each first heartbeat would ask for one.
         topics.configure(&broker, [("thalweg.streams.topology.descriptions", "false")].into());
         topics
     }

@@ -343,6 +343,7 @@ pub(crate) fn reply(asked: &str, reply: &GroupReply) -> String {
             });
             groups.collect()
         }
+        GroupReply::ConnectionsClosed => Vec::new(),
         GroupReply::ExplainGroup(it) => explain::lines(it),
         GroupReply::DeleteGroups(results) => {
             let line = |group: &Str| Line::new(or_empty(group));

@@ -188,6 +188,7 @@ impl World {
             client_host: client_host.into(),
             api_version: args.number("v")?.unwrap_or(newest),
             listener: "PLAINTEXT".into(),
+            connection: args.number("connection")?.unwrap_or(1),
         };
         let request = request(self, &mut args)?;
         args.done()?;
@@ -243,6 +244,7 @@ impl World {
             }
             "why" => self.ask(&format!("why {first}"), args, |_, args| explain::why(args), 0),
             "events" => self.ask(&format!("events {first}"), args, |_, args| explain::events(args), 0),
+            "closed" => self.ask("closed", args, |world, args| ask::closed(args, world.now), 0),
             "topics" => self.topics_command(&mut args),
             "config" => {
                 let resource = match args.word("broker or group")? {
@@ -315,6 +317,10 @@ impl World {
             }
             "quiet" => {
                 self.quiet = true;
+                Ok(String::new())
+            }
+            "slow" => {
+                self.driver.set_slowest_answer(duration(args.word("duration")?)?);
                 Ok(String::new())
             }
             "timers" => {

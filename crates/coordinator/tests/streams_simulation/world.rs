@@ -156,7 +156,8 @@ impl World {
     fn step(&mut self, event: Event<GroupShard>) -> Output<GroupShard> {
         let mut entropy = Entropy::seeded(0);
         let offset = self.log.last().map_or(0, |(at, ..)| at.offset + 1);
-        let mut cx = Cx { now: self.now, offset, image: &self.image, entropy: &mut entropy };
+        let mut cx =
+            Cx { now: self.now, offset, image: &self.image, entropy: &mut entropy, slowest_answer: 0 };
         let output = self.shard.step(&mut cx, event);
         for (offset, record) in (offset..).zip(&output.records) {
             let (key, value) = record.encode().unwrap();
@@ -185,7 +186,8 @@ impl World {
         }
         assert_eq!(shard.hard(), self.shard.hard(), "368: replay makes another state than the live one");
         let mut entropy = Entropy::seeded(0);
-        let mut cx = Cx { now: self.now, offset: 0, image: &self.image, entropy: &mut entropy };
+        let mut cx =
+            Cx { now: self.now, offset: 0, image: &self.image, entropy: &mut entropy, slowest_answer: 0 };
         assert!(shard.loaded(&mut cx).records.is_empty());
         self.shard = shard;
     }

@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::heartbeat::Heartbeat;
+use super::image::may_deviate;
 use super::request::JOIN;
-use super::target::{self, Assignment, Goal};
+use super::target::{self, Assignment, Delay, Goal};
 use super::tasks::Tasks;
 use super::warmup::plan::{Planned, Planner, Updated};
 use super::warmup::{self, Warmups};
@@ -17,18 +18,22 @@ use wire::consumer_offsets::Record;
 /// The first version whose clients know a lag; older ones report no offsets.
 const LAG_VERSION: i16 = 1;
 
+/// Members of a group up to which I-9 holds: beyond, the assignment interval spares the broker's time.
+const TOGETHER_MAX: usize = 100;
+
 impl<'a> Heartbeat<'a> {
     /// H-34: the epoch and the tasks that the member goes to, with the plan that was made for it.
     pub(super) fn goal(
         &self,
         epoch: i32,
-        is_delayed: bool,
+        delayed_until: Option<Millis>,
         assignment: &Assignment<'_>,
         records: &mut Vec<Record>,
     ) -> (Goal<'a>, Option<Planned>) {
         let assignment_epoch = self.group.assignment_epoch;
-        if is_delayed {
-            let delayed_by = Some("The first assignment waits for the initial rebalance delay.");
+        if let Some(until) = delayed_until {
+            let reason = "The first assignment waits for the initial rebalance delay.";
+            let delayed_by = Some(Delay { reason, until });
             return (Goal { epoch: assignment_epoch, tasks: Cow::default(), delayed_by }, None);
         }
         if assignment_epoch >= epoch {
@@ -36,18 +41,32 @@ impl<'a> Heartbeat<'a> {
         }
         let timestamp = self.group.assignment_timestamp;
         let interval = Millis::from(self.settings.assignment_interval_ms);
-        if timestamp != 0 && interval != 0 && self.now < timestamp + interval {
-            let delayed_by = Some("The next assignment waits for the assignment interval.");
+        let is_early = timestamp != 0 && interval != 0 && self.now < timestamp + interval;
+        if is_early && !self.joins_its_process(assignment) {
+            let reason = "The next assignment waits for the assignment interval.";
+            let delayed_by = Some(Delay { reason, until: timestamp + interval });
             let tasks = self.known_tasks(&self.warmups());
             return (Goal { epoch: assignment_epoch, tasks, delayed_by }, None);
         }
         let mut targets = assignment.compute();
-        records.extend(target::records(&self.request.group_id, self.group, &targets, epoch, self.now));
+        let computed_at = target::timestamp(self.image, assignment.configured, self.now);
+        records.extend(target::records(&self.request.group_id, self.group, &targets, epoch, computed_at));
         let planned = self.planner(assignment, &targets, &self.warmups()).fresh();
         let member_id = &self.request.member_id;
         let refined = planned.plan.refined.get(member_id).cloned();
         let tasks = refined.or_else(|| targets.remove(member_id)).unwrap_or_default();
         (Goal { epoch, tasks: Cow::Owned(tasks), delayed_by: None }, Some(planned))
+    }
+
+    /// I-9: the last target was made for a newcomer, and this is another one of the same process. So an
+    /// instance with several threads gets its tasks in one go, and who gives them up is told once.
+    fn joins_its_process(&self, assignment: &Assignment<'_>) -> bool {
+        let process = assignment.updated.map(|(_, metadata)| &metadata.process_id);
+        may_deviate(self.image)
+            && self.group.member(&self.request.member_id).is_none()
+            && self.group.members().len() < TOGETHER_MAX
+            && self.soft.assigned_for.is_some()
+            && self.soft.assigned_for.as_ref() == process
     }
 
     /// W-8: no target is due; perhaps a step is.

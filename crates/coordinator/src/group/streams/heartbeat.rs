@@ -35,7 +35,7 @@ use super::request::{self, JOIN, invalid};
 use super::response::Response;
 use super::soft::{MemberOffsets, StreamsSoft};
 use super::static_members::{self, Return};
-use super::target::{self, Assignment, Goal};
+use super::target::{self, Assignment, Delay, Goal};
 use super::tasks::Tasks;
 use super::topology::Topology;
 use super::warmup::plan::Planned;
@@ -82,7 +82,7 @@ pub fn heartbeat(
         group: returns.as_ref().map_or(group, |it| &it.group),
         returns: returns.as_ref().map(|it| &it.owner),
         soft: streams.get(&request.group_id).unwrap_or(&no_soft),
-        is_delayed: timers::is_delayed(timers, &request.group_id),
+        delayed_until: timers::delayed_until(timers, &request.group_id),
     };
     let mut decision = heartbeat.decide(topic_hashes)?;
     if is_new_group && step.hard.group(&request.group_id).is_some() {
@@ -159,11 +159,15 @@ fn conclude(
         (step.now, step.entropy),
     );
     let response = Response {
+        now: step.now,
+        slowest_answer: step.slowest_answer,
+        shard_members: step.hard.streams_members(),
         image: step.image,
         settings,
-        api_version: caller.api_version,
+        caller,
         request,
         group,
+        member_id,
         member,
         is_new_group,
         wants_description,
@@ -188,8 +192,8 @@ pub(super) struct Heartbeat<'a> {
     /// The member comes back as a static one, which had this id; `group` has it in its place.
     pub returns: Option<&'a Str>,
     pub soft: &'a StreamsSoft,
-    /// Whether the group's first assignment is still held back (H-33).
-    pub is_delayed: bool,
+    /// Until when the group's first assignment is still held back (H-33).
+    pub delayed_until: Option<Millis>,
 }
 
 /// What a heartbeat leads to.
@@ -209,11 +213,13 @@ pub(super) struct Decision {
     pub owned: Option<Tasks>,
     /// The member's assigned tasks are others than before.
     pub tasks_changed: bool,
+    /// A target was computed; with the process of the newcomer for whom.
+    pub assigned_for: Option<Option<Str>>,
     pub endpoint_changed: bool,
     /// The group had a topology before.
     pub had_topology: bool,
     /// Why the member does not get its tasks yet.
-    pub delayed_by: Option<&'static str>,
+    pub delayed_by: Option<Delay>,
 }
 
 /// What becomes of the timer within which a member must give up tasks.
@@ -270,13 +276,16 @@ impl<'a> Heartbeat<'a> {
             standby_replicas: self.settings.num_standby_replicas,
             assignor_name: &self.settings.assignor_name,
         };
-        let is_delayed = delay_until.is_some() || self.is_delayed;
-        let (goal, planned) = self.goal(epoch, is_delayed, &assignment, &mut records);
+        let delayed_until = delay_until.or(self.delayed_until);
+        let (goal, planned) = self.goal(epoch, delayed_until, &assignment, &mut records);
         let next = self.reconcile(&metadata, &member.current, &goal, owned.as_ref(), &mut records)?;
+        let is_assigned = planned.as_ref().is_some_and(|it| !it.is_step)
+            && goal.epoch > self.group.assignment_epoch;
         let has_same_tasks = |it: &Current| it.assigned.same_tasks(&member.current.assigned);
         Ok(Decision {
             revocation: self.revocation(next.as_ref(), &metadata),
             tasks_changed: next.as_ref().is_some_and(|it| !has_same_tasks(it)),
+            assigned_for: is_assigned.then(|| known.is_none().then(|| metadata.process_id.detach())),
             endpoint_changed: metadata.user_endpoint != member.metadata.user_endpoint,
             had_topology: self.group.topology.is_some(),
             configured: configuration.is_new.then_some(configuration.topology),
@@ -468,7 +477,7 @@ impl<'a> Heartbeat<'a> {
     /// get their tasks together.
     fn delay_until(&self) -> Option<Millis> {
         let delay = Millis::from(self.settings.initial_rebalance_delay_ms);
-        (self.group.is_empty() && !self.is_delayed && delay > 0).then_some(self.now + delay)
+        (self.group.is_empty() && self.delayed_until.is_none() && delay > 0).then_some(self.now + delay)
     }
 
     /// H-38; `None` if nothing changes.

@@ -4,7 +4,11 @@ use catalog::Image;
 use catalog::config::{Profile, StreamsGroupSettings};
 
 use super::configure::{TopicView, Topics};
+use crate::machine::Millis;
 use wire::Str;
+
+/// The topic whose partitions are the shards of groups.
+const GROUPS_TOPIC: &str = "__consumer_offsets";
 
 /// The settings on which a streams group depends (8.1, 8.2): a group's own value within the broker's
 /// bounds, else the broker's.
@@ -15,6 +19,26 @@ pub(super) fn settings<'a>(image: &'a Image, group_id: &Str) -> &'a StreamsGroup
 /// Whether deliberate deviations from Kafka are wanted (`docs/design/deviations.md`).
 pub(super) fn may_deviate(image: &Image) -> bool {
     image.broker().thalweg_profile == Profile::Thalweg
+}
+
+/// Whether members are told other intervals than the configured one (`interval.rs`).
+pub(super) fn adapts_heartbeats(image: &Image) -> bool {
+    may_deviate(image) && image.broker().thalweg_group_streams_adaptive_heartbeat
+}
+
+/// For how long a member's session goes on after its client closed its connection, at least; `None`:
+/// as long as without that.
+pub(super) fn disconnect_grace(image: &Image, group_id: &Str) -> Option<Millis> {
+    let grace = settings(image, group_id).disconnect_grace_ms;
+    (may_deviate(image) && grace > 0).then_some(Millis::from(grace))
+}
+
+/// I-6: how many members a shard may let come every second. Each shard has its share of the broker's
+/// budget of heartbeats, so that what a group is told depends on its own shard alone.
+pub(super) fn resting_members_max(image: &Image) -> usize {
+    let shards = image.topic(GROUPS_TOPIC).map_or(1, |it| it.partitions.len().max(1));
+    let budget = image.broker().thalweg_group_heartbeat_budget;
+    usize::try_from(budget).unwrap_or(0) / shards
 }
 
 pub(in crate::group) struct ImageTopics<'a>(pub &'a Image);

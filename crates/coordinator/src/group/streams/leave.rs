@@ -48,7 +48,7 @@ pub(super) fn leave(
         status: Some(Vec::new()),
         ..Default::default()
     };
-    Ok(StreamsHeartbeatReply { response, topics_to_create: Vec::new() })
+    Ok(StreamsHeartbeatReply { response, ..Default::default() })
 }
 
 /// H-82: one record, and none if the member is away already.

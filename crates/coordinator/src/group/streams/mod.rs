@@ -16,11 +16,13 @@ pub mod topology;
 
 mod apply;
 mod describe;
+mod departures;
 mod description;
 mod endpoints;
 mod goal;
 mod heartbeat;
 pub(in crate::group) mod image;
+mod interval;
 mod leave;
 mod reconcile;
 mod records;
@@ -43,6 +45,7 @@ use self::tasks::{AssignedTasks, Holders, TaskId, Tasks};
 use self::topology::Topology;
 use wire::Str;
 
+pub use self::departures::{connections_closed, member_seen};
 pub use self::describe::describe;
 pub use self::description::{keeps_descriptions, update_description};
 pub use self::heartbeat::heartbeat;

@@ -6,13 +6,15 @@ use catalog::config::StreamsGroupSettings;
 
 use super::endpoints;
 use super::heartbeat::Decision;
-use super::image::may_deviate;
+use super::image::{adapts_heartbeats, may_deviate, resting_members_max};
+use super::interval::{Rhythm, Told};
 use super::records::by_subtopology;
 use super::request::JOIN;
-use super::soft::StreamsSoft;
+use super::soft::{Pulse, StreamsSoft};
 use super::tasks::{AssignedTasks, TaskId};
 use super::{StreamsGroup, StreamsMember, warmup};
 use crate::group::request::StreamsHeartbeatReply;
+use crate::machine::{Caller, Millis};
 use wire::streams_group_heartbeat::response::{Status, TaskIds};
 use wire::{Str, StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse};
 
@@ -26,11 +28,17 @@ const MISSING_CLIENT_TAGS: i8 = 6;
 const TAGS_VERSION: i16 = 1;
 
 pub(super) struct Response<'a> {
+    pub now: Millis,
+    pub slowest_answer: Millis,
+    /// Members of all streams groups of the shard.
+    pub shard_members: usize,
     pub image: &'a Image,
     pub settings: &'a StreamsGroupSettings,
-    pub api_version: i16,
+    pub caller: &'a Caller,
     pub request: &'a StreamsGroupHeartbeatRequest,
     pub group: &'a StreamsGroup,
+    /// The member's id as the group keeps it.
+    pub member_id: &'a Str,
     pub member: &'a StreamsMember,
     /// Created in this request.
     pub is_new_group: bool,
@@ -41,6 +49,8 @@ pub(super) struct Response<'a> {
 impl Response<'_> {
     pub(super) fn build(&self, soft: &mut StreamsSoft) -> StreamsHeartbeatReply {
         let statuses = self.statuses(soft);
+        let told = self.rhythm(soft, &statuses).tell();
+        self.remember(soft, told);
         let (endpoint_information_epoch, partitions_by_user_endpoint) = self.endpoints(soft);
         let topics_to_create =
             soft.configured.as_ref().map(|it| it.topics_to_create.clone()).unwrap_or_default();
@@ -50,7 +60,7 @@ impl Response<'_> {
         let response = StreamsGroupHeartbeatResponse {
             member_id: self.request.member_id.clone(),
             member_epoch: self.member.current.epoch,
-            heartbeat_interval_ms: self.settings.heartbeat_interval_ms,
+            heartbeat_interval_ms: told.interval_ms,
             task_offset_interval_ms: warmup::task_offset_interval(
                 &soft.warmups,
                 &self.request.member_id,
@@ -67,7 +77,43 @@ impl Response<'_> {
             partitions_by_user_endpoint,
             ..Default::default()
         };
-        StreamsHeartbeatReply { response, topics_to_create }
+        StreamsHeartbeatReply {
+            response,
+            topics_to_create,
+            process_id: self.member.metadata.process_id.clone(),
+        }
+    }
+
+    /// That the member was heard, and what it was told.
+    fn remember(&self, soft: &mut StreamsSoft, told: Told) {
+        let largest = told.interval_ms.max(self.settings.heartbeat_interval_ms);
+        let before = soft.pulses.get(self.member_id).map_or(0, |it| it.told_ms);
+        let pulse = Pulse {
+            heard: self.now,
+            connection: self.caller.connection,
+            told_ms: told.interval_ms,
+            largest_ms: Millis::from(largest.max(before)),
+            gone: None,
+            waits: told.waits,
+        };
+        soft.pulses.insert(self.member_id.clone(), pulse);
+    }
+
+    fn rhythm<'s>(&'s self, soft: &'s StreamsSoft, statuses: &'s [Status]) -> Rhythm<'s> {
+        Rhythm {
+            now: self.now,
+            configured: self.settings.heartbeat_interval_ms,
+            adapts: adapts_heartbeats(self.image),
+            is_small: self.shard_members <= resting_members_max(self.image),
+            slowest_answer: self.slowest_answer,
+            group: self.group,
+            soft,
+            member_id: self.member_id,
+            member: self.member,
+            request_epoch: self.request.member_epoch,
+            statuses,
+            delayed_until: self.decision.delayed_by.map(|it| it.until),
+        }
     }
 
     /// H-46, and H-46a where Kafka stays silent: a member that owns something else than it was
@@ -90,8 +136,8 @@ impl Response<'_> {
                 format!("The member has topology epoch {own_epoch}, the group is at {topology_epoch}.");
             add(STALE_TOPOLOGY, &detail);
         }
-        if let Some(reason) = self.decision.delayed_by {
-            add(ASSIGNMENT_DELAYED, reason);
+        if let Some(delay) = self.decision.delayed_by {
+            add(ASSIGNMENT_DELAYED, delay.reason);
         }
         if let Some(problem) = soft.configured.as_ref().and_then(|it| it.problem.as_ref()) {
             add(problem.status.code(), &problem.detail);
@@ -107,7 +153,7 @@ impl Response<'_> {
             .filter(|tag| !self.member.metadata.client_tags.contains_key(tag.as_bytes()))
             .map(String::as_str)
             .collect();
-        if self.api_version >= TAGS_VERSION && !missing.is_empty() {
+        if self.caller.api_version >= TAGS_VERSION && !missing.is_empty() {
             add(MISSING_CLIENT_TAGS, &format!("The member lacks the client tags {}.", missing.join(", ")));
         }
         statuses

@@ -8,8 +8,10 @@ use std::sync::Arc;
 use super::configure::{ConfiguredTopology, Problem};
 use super::description::Asked;
 use super::heartbeat::{Decision, Revocation};
+use super::interval::WaitsFor;
 use super::tasks::TaskId;
 use super::warmup::Warmups;
+use crate::machine::Millis;
 use wire::Str;
 use wire::streams_group_heartbeat::response::EndpointToPartitions;
 
@@ -30,6 +32,26 @@ pub struct StreamsSoft {
     /// The epoch at which a member was told to give up tasks: its timer counts for this one only.
     pub(super) revoking: BTreeMap<Str, i32>,
     pub(super) asked_for_description: Asked,
+    /// The process of the newcomer for whom the last target was computed (I-9).
+    pub(super) assigned_for: Option<Str>,
+    /// By member, since the load. Bounded by the members.
+    pub(super) pulses: BTreeMap<Str, Pulse>,
+}
+
+/// A member's last heartbeat and what it was told.
+#[derive(Clone, Debug)]
+pub(super) struct Pulse {
+    pub heard: Millis,
+    /// The connection on which it came (CR-24).
+    pub connection: u64,
+    /// The interval of the response.
+    pub told_ms: i32,
+    /// The largest of the intervals that were told or configured at this heartbeat and the one before.
+    pub largest_ms: Millis,
+    /// When the connection was closed by its client, who has no other one.
+    pub gone: Option<Millis>,
+    /// What it waited for and since when (I-4, I-5).
+    pub waits: Option<(WaitsFor, Millis)>,
 }
 
 /// Offsets of a member's tasks as sums over their changelog partitions (H-29b).
@@ -82,6 +104,9 @@ impl StreamsSoft {
             self.warmups.remember(planned);
         }
         self.warmups.tasks_changed |= decision.tasks_changed;
+        if let Some(process) = decision.assigned_for.take() {
+            self.assigned_for = process;
+        }
         if let Some(offsets) = decision.offsets.take() {
             self.offsets.insert(member_id.clone(), offsets);
         }
@@ -110,6 +135,7 @@ impl StreamsSoft {
         self.offsets.remove(member_id);
         self.warmups.forget_member(member_id);
         self.revoking.remove(member_id);
+        self.pulses.remove(member_id);
         if is_last {
             self.shutdown_requester = None;
         }

@@ -4,9 +4,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use catalog::Image;
 use catalog::config::StreamsGroupSettings;
 
 use super::configure::ConfiguredTopology;
+use super::image::may_deviate;
 use super::records;
 use super::soft::MemberOffsets;
 use super::tasks::{TaskId, TaskSet, Tasks};
@@ -20,7 +22,14 @@ use wire::consumer_offsets::Record;
 pub(super) struct Goal<'a> {
     pub epoch: i32,
     pub tasks: Cow<'a, Tasks>,
-    pub delayed_by: Option<&'static str>,
+    pub delayed_by: Option<Delay>,
+}
+
+/// A wait that ends by itself.
+#[derive(Clone, Copy)]
+pub(super) struct Delay {
+    pub reason: &'static str,
+    pub until: Millis,
 }
 
 /// A computation for all members of a group.
@@ -105,17 +114,23 @@ struct Member<'a> {
     known: Option<&'a StreamsMember>,
 }
 
+/// When a target was computed, as record 20 keeps it. A target without tasks, because topics are missing,
+/// took no assignor: it holds up the one that follows when they are there no more than a leave does (0).
+pub(super) fn timestamp(image: &Image, configured: &ConfiguredTopology, now: Millis) -> Millis {
+    if configured.is_ready() || !may_deviate(image) { now } else { 0 }
+}
+
 /// record 21 for each member whose target is new or another one, then record 20.
 pub(super) fn records<'a>(
     group_id: &'a Str,
     group: &'a StreamsGroup,
     targets: &'a BTreeMap<Str, Tasks>,
     epoch: i32,
-    now: Millis,
+    computed_at: Millis,
 ) -> impl Iterator<Item = Record> {
     let changed = targets.iter().filter(|(id, tasks)| group.target(id) != Some(tasks));
     let changed = changed.map(|(id, tasks)| records::target(group_id, id, tasks));
-    changed.chain([records::target_metadata(group_id, epoch, now)])
+    changed.chain([records::target_metadata(group_id, epoch, computed_at)])
 }
 
 const STANDBY_REPLICAS: &str = "num.standby.replicas";

@@ -82,7 +82,8 @@ pub fn initial_delay_over(step: &mut Step<'_>, group_id: &Str) {
         warmups: &soft.warmups,
     };
     let planned = planned.fresh();
-    let records: Vec<_> = target::records(group_id, group, &targets, group.epoch, step.now).collect();
+    let computed_at = target::timestamp(step.image, &configured, step.now);
+    let records: Vec<_> = target::records(group_id, group, &targets, group.epoch, computed_at).collect();
     for record in records {
         step.record(record);
     }
@@ -113,6 +114,32 @@ pub fn rebalance_over(step: &mut Step<'_>, group_id: &Str, member_id: &Str) {
     }
 }
 
+/// The session ends no later than then.
+pub(super) fn end_session_by(
+    timers: &mut Timers<TimerKey>,
+    group_id: &Str,
+    member_id: &Str,
+    deadline: Millis,
+) {
+    let key = session(group_id, member_id);
+    if let Some(before) = timers.get(&key) {
+        timers.set(key, before.min(deadline));
+    }
+}
+
+/// The session ends then, if it has not yet.
+pub(super) fn move_session(
+    timers: &mut Timers<TimerKey>,
+    group_id: &Str,
+    member_id: &Str,
+    deadline: Millis,
+) {
+    let key = session(group_id, member_id);
+    if timers.get(&key).is_some() {
+        timers.set(key, deadline);
+    }
+}
+
 /// Forgets timers and soft state of a group whose tombstones were just recorded.
 pub fn forget(step: &mut Step<'_>, group_id: &Str) {
     step.soft.timers.cancel(&TimerKey::InitialRebalance { group: group_id.clone() });
@@ -121,8 +148,8 @@ pub fn forget(step: &mut Step<'_>, group_id: &Str) {
 }
 
 /// H-33.
-pub(super) fn is_delayed(timers: &Timers<TimerKey>, group_id: &Str) -> bool {
-    timers.get(&TimerKey::InitialRebalance { group: group_id.clone() }).is_some()
+pub(super) fn delayed_until(timers: &Timers<TimerKey>, group_id: &Str) -> Option<Millis> {
+    timers.get(&TimerKey::InitialRebalance { group: group_id.clone() })
 }
 
 /// Makes the group's soft state if it is missing, and gives the id under which it stands: one that does

@@ -68,7 +68,12 @@ final class Lane implements AutoCloseable {
 
     /** Starts an instance of the word count, which ends with the lane. */
     WordCount instance(String application, String input, String output, int number) {
-        WordCount instance = new WordCount(this, application, input, output, number);
+        return instance(application, input, output, number, 2);
+    }
+
+    WordCount instance(String application, String input, String output, int number, int threads) {
+        Path state = directory.resolve("state-" + number);
+        WordCount instance = new WordCount(bootstrap, state, application, input, output, threads);
         instances.add(instance);
         instance.start();
         return instance;

@@ -34,6 +34,8 @@ public final class Main {
         scenarios.put("2_standby_takes_over", new StandbyTakesOver());
         scenarios.put("3_late_source_topic", new LateSourceTopic());
 
+        scenarios.put("4_waits", new Waits());
+
         Path work = Files.createTempDirectory("thalweg-java-streams-");
         List<String> failed = new ArrayList<>();
         int passed = 0;

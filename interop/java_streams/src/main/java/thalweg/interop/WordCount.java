@@ -1,5 +1,6 @@
 package thalweg.interop;
 
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -29,14 +30,14 @@ final class WordCount implements AutoCloseable {
     final AtomicLong restored = new AtomicLong();
     private boolean closed;
 
-    WordCount(Lane lane, String application, String input, String output, int number) {
+    WordCount(String bootstrap, Path state, String application, String input, String output, int threads) {
         Properties config = new Properties();
         config.put(StreamsConfig.APPLICATION_ID_CONFIG, application);
-        config.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, lane.bootstrap);
+        config.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrap);
         config.put(StreamsConfig.GROUP_PROTOCOL_CONFIG, "streams");
-        config.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, 2);
+        config.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, threads);
         config.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 200);
-        config.put(StreamsConfig.STATE_DIR_CONFIG, lane.directory.resolve("state-" + number).toString());
+        config.put(StreamsConfig.STATE_DIR_CONFIG, state.toString());
         // Each update is written out, so that the last value of a key is its count.
         config.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, 0);
         config.put(StreamsConfig.consumerPrefix("auto.offset.reset"), "earliest");

@@ -1,0 +1,181 @@
+//! When a member shall come back: `HeartbeatIntervalMs` of its response (rules I-1 to I-8 of
+//! `docs/design/streams.md`).
+//!
+//! Kafka tells every member the same interval, so whoever waits for something sees its end up to a
+//! whole interval late. Clients obey the newest value at once (CR-1), so a member that waits is told to
+//! come back when the wait ends. Pure: what is told depends on the group, on what the members were
+//! told last, and on the load that the context gives.
+
+use super::request::JOIN;
+use super::soft::StreamsSoft;
+use super::tasks::{Role, TaskId};
+use super::{MemberState, StreamsGroup, StreamsMember};
+use crate::machine::Millis;
+use wire::Str;
+use wire::streams_group_heartbeat::response::Status;
+
+/// I-2: the lengths that are told beside the configured one. Few, so that clients, which log each
+/// change, log little; none shorter, because a client that beats while its last beat is unanswered
+/// spins (CR-12).
+const STEPS: [Millis; 4] = [SHORT, 1_000, 2_000, 3_000];
+/// For ends that nobody knows.
+const SHORT: Millis = 500;
+/// For small groups at rest.
+const REST: Millis = 1_000;
+/// I-4: how long a member that waits for internal topics comes back soon.
+const TOPICS_PATIENCE: Millis = 5_000;
+/// I-5: how long one that waits for others to give up tasks comes back soon, and then each second.
+const RELEASE_PATIENCE_SHORT: Millis = 10_000;
+const RELEASE_PATIENCE: Millis = 60_000;
+
+const MISSING_SOURCE_TOPICS: i8 = 1;
+const INCORRECTLY_PARTITIONED_TOPICS: i8 = 2;
+const MISSING_INTERNAL_TOPICS: i8 = 3;
+
+/// What the interval of one response depends on.
+pub(super) struct Rhythm<'a> {
+    pub now: Millis,
+    /// The group's setting.
+    pub configured: i32,
+    /// Whether anything else may be told at all.
+    pub adapts: bool,
+    /// Whether the shard's members are few enough to come every second.
+    pub is_small: bool,
+    /// How long the broker's slowest answer took lately.
+    pub slowest_answer: Millis,
+    pub group: &'a StreamsGroup,
+    pub soft: &'a StreamsSoft,
+    pub member_id: &'a Str,
+    pub member: &'a StreamsMember,
+    /// Epoch of the request.
+    pub request_epoch: i32,
+    /// Of the response.
+    pub statuses: &'a [Status],
+    /// When the group's next assignment is due, if the member waits for it.
+    pub delayed_until: Option<Millis>,
+}
+
+/// What a member waits for whose end nobody knows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum WaitsFor {
+    /// Internal topics that are being created.
+    Topics,
+    /// Tasks that others still have.
+    Release,
+}
+
+/// When the tasks that a member waits for are given up.
+enum Release {
+    /// Somebody was told to, or should have come by now.
+    Soon,
+    /// The first of those who have them is told then.
+    At(Millis),
+}
+
+/// What to tell a member.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Told {
+    pub interval_ms: i32,
+    /// What it waits for and since when.
+    pub waits: Option<(WaitsFor, Millis)>,
+}
+
+impl Rhythm<'_> {
+    pub(super) fn tell(&self) -> Told {
+        // I-1 and CR-10: clients give the source topics two of the intervals that they were told.
+        let is_broken = self.has(MISSING_SOURCE_TOPICS) || self.has(INCORRECTLY_PARTITIONED_TOPICS);
+        if !self.adapts || is_broken {
+            return Told { interval_ms: self.configured, waits: None };
+        }
+        let waits = self.waits_for().map(|what| (what, self.waits_since(what)));
+        Told { interval_ms: self.wanted(waits).map_or(self.configured, |it| self.step(it)), waits }
+    }
+
+    fn has(&self, status: i8) -> bool {
+        self.statuses.iter().any(|it| it.status_code == status)
+    }
+
+    fn waits_for(&self) -> Option<WaitsFor> {
+        if self.has(MISSING_INTERNAL_TOPICS) {
+            return Some(WaitsFor::Topics);
+        }
+        let waits = self.member.current.state == MemberState::UnreleasedTasks;
+        waits.then_some(WaitsFor::Release)
+    }
+
+    fn waits_since(&self, what: WaitsFor) -> Millis {
+        let before = self.soft.pulses.get(self.member_id).and_then(|it| it.waits);
+        before.filter(|(before, _)| *before == what).map_or(self.now, |(_, since)| since)
+    }
+
+    /// How long the member's wait takes; `None` for the configured interval.
+    fn wanted(&self, waits: Option<(WaitsFor, Millis)>) -> Option<Millis> {
+        let to_end = self.delayed_until.map(|end| end - self.now);
+        let is_within = |since: Millis, patience: Millis| self.now - since < patience;
+        match waits {
+            // I-4, also while the first assignment is delayed: once it is due the topics should be known.
+            Some((WaitsFor::Topics, since)) => is_within(since, TOPICS_PATIENCE).then_some(SHORT).or(to_end),
+            // I-3: a known end.
+            Some((WaitsFor::Release, _)) | None if to_end.is_some() => to_end,
+            // I-5.
+            Some((WaitsFor::Release, since)) => match self.release() {
+                Release::At(time) => Some(time - self.now),
+                Release::Soon if is_within(since, RELEASE_PATIENCE_SHORT) => Some(SHORT),
+                Release::Soon => is_within(since, RELEASE_PATIENCE).then_some(REST),
+            },
+            // I-6: the answer to a join is followed by another heartbeat at once anyway.
+            None if self.request_epoch == JOIN => None,
+            None => self.is_small.then_some(REST),
+        }
+    }
+
+    /// Who has a task that this member waits for, was told to give it up or is told with its next
+    /// heartbeat.
+    fn release(&self) -> Release {
+        let mut first: Option<Millis> = None;
+        for owner in self.missing().flat_map(|task| self.owners(task)) {
+            let was_told =
+                self.group.member(owner).is_some_and(|it| it.current.state == MemberState::UnrevokedTasks);
+            let comes = self.soft.pulses.get(owner).map(|it| it.heard + Millis::from(it.told_ms));
+            match comes.filter(|time| !was_told && *time > self.now) {
+                None => return Release::Soon,
+                Some(time) => first = Some(first.map_or(time, |it| it.min(time))),
+            }
+        }
+        first.map_or(Release::Soon, Release::At)
+    }
+
+    /// Tasks that the member goes to and does not have.
+    fn missing(&self) -> impl Iterator<Item = &TaskId> {
+        let assigned = &self.member.current.assigned;
+        let goal = self.soft.warmups.goal(self.member_id).or_else(|| self.group.target(self.member_id));
+        goal.into_iter().flat_map(move |target| {
+            let active = target.active.iter().filter(|it| !assigned.active.contains_key(it));
+            active
+                .chain(target.standby.difference(&assigned.standby))
+                .chain(target.warmup.difference(&assigned.warmup))
+        })
+    }
+
+    fn owners<'s>(&'s self, task: &'s TaskId) -> impl Iterator<Item = &'s Str> {
+        let held = [Role::Active, Role::Standby, Role::Warmup]
+            .into_iter()
+            .flat_map(move |role| self.group.holders.of(task, role).map(move |owner| (role, owner)));
+        let is_neighbour = |owner: &Str| {
+            let owner = self.group.member(owner);
+            owner.is_some_and(|it| it.metadata.process_id == self.member.metadata.process_id)
+        };
+        let others = held.filter(move |(role, owner)| {
+            *owner != self.member_id && (*role == Role::Active || is_neighbour(owner))
+        });
+        others.map(|(_, owner)| owner)
+    }
+
+    /// I-2 and I-7: the first step that is long enough, also for the broker's own answers; never more
+    /// than the configured interval.
+    fn step(&self, wanted: Millis) -> i32 {
+        let least = wanted.max(self.slowest_answer);
+        let step = STEPS.into_iter().find(|it| *it >= least).and_then(|it| i32::try_from(it).ok());
+        step.map_or(self.configured, |it| it.min(self.configured))
+    }
+}
