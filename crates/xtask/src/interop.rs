@@ -21,10 +21,11 @@ pub(crate) fn main(lane: &str, options: &[&str]) -> ExitCode {
     let full = options.contains(&"--full");
     let release = options.contains(&"--release");
     let result = match lane {
-        "java_streams" => java_streams(full, release, extra),
+        "java_streams" => java("java_streams", "thalweg.interop.Main", full, release, extra),
+        "java_consumers" => java("java_consumers", "thalweg.interop.consumers.Main", false, release, extra),
         "kdiff" => kdiff(release, extra),
         _ => {
-            eprintln!("unknown lane {lane}: java_streams, kdiff");
+            eprintln!("unknown lane {lane}: java_streams, java_consumers, kdiff");
             return ExitCode::from(2);
         }
     };
@@ -48,7 +49,8 @@ impl From<String> for Failure {
     }
 }
 
-fn java_streams(full: bool, release: bool, extra: &[&str]) -> Result<(), Failure> {
+/// A Maven project of `interop/` whose main class starts and kills the broker itself.
+fn java(lane: &str, main_class: &str, full: bool, release: bool, extra: &[&str]) -> Result<(), Failure> {
     for tool in ["java", "mvn"] {
         if !run::exists(tool, "-version") {
             let message = format!("{tool} is not installed; the lane needs a JDK 17 and Maven");
@@ -56,21 +58,24 @@ fn java_streams(full: bool, release: bool, extra: &[&str]) -> Result<(), Failure
         }
     }
     let broker = run::build_broker(release)?;
-    let folder = run::root().join("interop/java_streams");
+    let folder = run::root().join("interop").join(lane);
     let pom = folder.join("pom.xml");
-    run::step("interop java_streams: build", &["mvn", "-q", "-B", "-f", &pom.to_string_lossy(), "package"])?;
+    run::step(
+        &format!("interop {lane}: build"),
+        &["mvn", "-q", "-B", "-f", &pom.to_string_lossy(), "package"],
+    )?;
     let target = folder.join("target");
     let classes = format!("{}:{}/*", target.join("classes").display(), target.join("lib").display());
     let broker = broker.to_string_lossy().into_owned();
-    let log = target.join("streams.log");
+    let log = target.join("clients.log");
     let log = format!("-Dorg.slf4j.simpleLogger.logFile={}", log.display());
     let mut words = vec!["java", "-cp", &classes, "-Dorg.slf4j.simpleLogger.defaultLogLevel=info", &log];
-    words.extend(["thalweg.interop.Main", "--broker", &broker]);
+    words.extend([main_class, "--broker", &broker]);
     if full {
         words.push("--full");
     }
     words.extend(extra);
-    run::step("interop java_streams", &words)?;
+    run::step(&format!("interop {lane}"), &words)?;
     Ok(())
 }
 

@@ -45,6 +45,7 @@ fn ci() -> ExitCode {
     for check in [
         tidy::main as fn() -> ExitCode,
         || interop::main("java_streams", &[]),
+        || interop::main("java_consumers", &[]),
         || interop::main("kdiff", &[]),
     ] {
         let code = check();

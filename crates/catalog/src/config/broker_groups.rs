@@ -66,14 +66,14 @@ pub(super) const ROWS: &[Row] = &[
         .at_least(1)
         .accepted("Threads, queues and buffers are sized by themselves."),
     Row::broker("group.initial.rebalance.delay.ms", Int, Some("3000"))
-        .accepted("Not in effect yet. How long a new classic group waits for more members."),
+        .honoured("How long a new classic group waits for more members."),
     Row::broker("group.max.session.timeout.ms", Int, Some("1800000"))
-        .accepted("Not in effect yet. Longest session timeout of a classic member."),
+        .honoured("Longest session timeout of a classic member."),
     Row::broker("group.max.size", Int, Some("2147483647"))
         .at_least(1)
-        .accepted("Not in effect yet. Most members of a classic group."),
+        .honoured("Most members of a classic group."),
     Row::broker("group.min.session.timeout.ms", Int, Some("6000"))
-        .accepted("Not in effect yet. Shortest session timeout of a classic member."),
+        .honoured("Shortest session timeout of a classic member."),
     Row::broker("group.share.assignment.interval.ms", Int, Some("1000"))
         .at_least(0)
         .cluster_wide()

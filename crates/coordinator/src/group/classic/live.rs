@@ -477,3 +477,60 @@ fn subscription_topics(metadata: Bytes) -> Option<Vec<Str>> {
     let subscription = ConsumerProtocolSubscription::decode(&mut Reader::new(body), 0).ok()?;
     Some(subscription.topics.iter().map(Str::detach).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stored_member(rebalance_timeout_ms: i32) -> StoredMember {
+        StoredMember { rebalance_timeout_ms, session_timeout_ms: 4000, ..Default::default() }
+    }
+
+    fn group(members: impl IntoIterator<Item = (Str, StoredMember)>) -> ClassicGroup {
+        ClassicGroup {
+            protocol_type: CONSUMER.into(),
+            generation: 3,
+            protocol: Some("range".into()),
+            leader: Some("a".into()),
+            state_timestamp: -1,
+            members: members.into_iter().collect(),
+        }
+    }
+
+    /// Scenarios 4 and 5.
+    #[test]
+    fn records_of_old_brokers_have_no_rebalance_timeout() {
+        let live = Live::of(&group([("a".into(), stored_member(9000)), ("b".into(), stored_member(-1))]));
+        let timeouts: Vec<_> = live.members.values().map(|it| it.rebalance_timeout_ms).collect();
+        assert_eq!(timeouts, [9000, 4000]);
+        assert_eq!((live.state, live.generation, live.state_timestamp), (State::Stable, 3, None));
+        assert_eq!(live.select_protocol(), Some("range".into()));
+    }
+
+    /// Scenarios 109 and 110.
+    #[test]
+    fn topics_are_known_if_all_members_speak_as_consumers() {
+        let topic = Str::from("in");
+        let says = |metadata: &'static [u8]| {
+            let member = StoredMember { subscription: Bytes::from_static(metadata), ..stored_member(1) };
+            Live::of(&group([("a".into(), member)]))
+        };
+        // Version 9 with one topic and something that version 0 does not know.
+        let known = says(&[0, 9, 0, 0, 0, 1, 0, 2, b'i', b'n', 0xff, 0xff, 0xff, 0xff, 7, 7]);
+        assert!(known.subscribes_to(&topic) && !known.subscribes_to(&"out".into()));
+        let broken = says(&[0]);
+        assert!(broken.subscribes_to(&topic) && broken.subscribes_to(&"out".into()));
+        let empty = Live::of(&ClassicGroup { protocol: None, leader: None, ..group([]) });
+        assert!(!empty.subscribes_to(&topic));
+        let other = Live::of(&ClassicGroup { protocol_type: "connect".into(), ..group([]) });
+        assert!(!other.subscribes_to(&topic));
+        assert!(!Live::new(0).subscribes_to(&topic));
+    }
+
+    /// Scenario 105.
+    #[test]
+    #[should_panic(expected = "goes from Empty to Stable")]
+    fn an_empty_group_does_not_become_stable_at_once() {
+        Live::new(0).transition(State::Stable, 0);
+    }
+}

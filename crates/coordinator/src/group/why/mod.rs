@@ -95,6 +95,8 @@ pub fn findings(hard: &Hard, soft: &Soft, image: &Image, id: &Str, now: Millis) 
     let Some(group) = hard.group(id) else { return Vec::new() };
     let mut findings = match group {
         Group::Streams(group) => streams::findings(group, soft, image, id, now),
+        // Members have joined and not yet synced for the first time.
+        Group::Simple if soft.classic.get(id).is_some_and(|it| !it.is_empty()) => Vec::new(),
         Group::Simple if hard.offsets().of_group(id).is_none() => {
             vec![Finding::new(Severity::Informs, "empty", "The group has neither members nor offsets.")]
         }
