@@ -9,6 +9,7 @@ use crate::catalog::Catalog;
 use crate::clock::Clock;
 use crate::departures::Departures;
 use crate::fetch_session::FetchSessions;
+use crate::heavy::Heavy;
 use crate::internal_topics::InternalTopics;
 use crate::net::listener::Connections;
 use crate::partitions::Partitions;
@@ -37,4 +38,6 @@ pub struct Broker {
     pub connections: Arc<Connections>,
     /// Who beats on which connection, for when it closes.
     pub departures: Departures,
+    /// For work that takes long and much memory.
+    pub heavy: Heavy,
 }

@@ -14,6 +14,7 @@ pub mod chance;
 pub mod clock;
 pub mod departures;
 pub mod fetch_session;
+mod heavy;
 mod group_tasks;
 mod host;
 mod internal_topics;

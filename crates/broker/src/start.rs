@@ -23,6 +23,7 @@ use crate::clock::Clock;
 use crate::departures::{self, Departures};
 use crate::fetch_session::FetchSessions;
 use crate::group_tasks::GroupTasks;
+use crate::heavy::Heavy;
 use crate::internal_topics::InternalTopics;
 use crate::net::listener::{self, Connections, Listener};
 use crate::partitions::Partitions;
@@ -157,6 +158,7 @@ async fn open(
         groups,
         producer_ids: ProducerIds::default(),
         internal_topics: InternalTopics::default(),
+        heavy: Heavy::default(),
         fetch_sessions: FetchSessions::new(image.broker().max_incremental_fetch_session_cache_slots),
         authorizer,
         departures: Departures::default(),

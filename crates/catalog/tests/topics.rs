@@ -32,6 +32,11 @@ fn names() {
         assert_eq!(create_code(&mut world, topic(bad, 1, &[])), ErrorCode::INVALID_TOPIC_EXCEPTION, "{bad}");
     }
     assert_eq!(create_code(&mut world, topic("__cluster_metadata", 1, &[])), ErrorCode::INVALID_REQUEST);
+    // Its first partition would have the journal's folder.
+    assert_eq!(
+        create_code(&mut world, topic("__thalweg_journal", 1, &[])),
+        ErrorCode::INVALID_TOPIC_EXCEPTION
+    );
     assert_eq!(create_code(&mut world, topic("a.b", 1, &[])), ErrorCode::NONE);
     assert_eq!(create_code(&mut world, topic("a.b", 1, &[])), ErrorCode::TOPIC_ALREADY_EXISTS);
     assert_eq!(create_code(&mut world, topic("a_b", 1, &[])), ErrorCode::INVALID_TOPIC_EXCEPTION);

@@ -211,7 +211,12 @@ impl Produce {
         }
         let log = self.call.broker.partitions.get(topic.id, index);
         let log = log.ok_or_else(|| Failure::new(ErrorCode::KAFKA_STORAGE_ERROR))?;
-        match log.append(&records, Origin::Client, self.now) {
+        let append = || log.append(&records, Origin::Client, self.now);
+        let appended = match log.inflates(&records, self.now) {
+            true => self.call.broker.heavy.run(append),
+            false => append(),
+        };
+        match appended {
             Ok(appended) => Ok((topic, log, appended)),
             Err(error) => Err(failure(error, log.log_start())),
         }

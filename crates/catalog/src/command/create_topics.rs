@@ -23,6 +23,9 @@ use crate::entry::{Entry, PartitionEntry, TopicEntry};
 use crate::validate::topic_configs;
 use crate::{ErrorCode, Image, Uuid, placement, topic_name};
 
+/// Begins the names of folders that are no topics, as the journal's.
+const RESERVED_PREFIX: &str = "__thalweg_";
+
 /// Topics to create.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CreateTopics {
@@ -209,6 +212,11 @@ impl<'a> Planner<'a> {
     fn check_name(&mut self, name: &str) -> Result<(), Refusal> {
         if name == "__cluster_metadata" {
             return Err(Refusal::invalid_request(format!("Creation of internal topic {name} is prohibited")));
+        }
+        // Its folder would be the journal's.
+        if name.starts_with(RESERVED_PREFIX) {
+            let message = format!("topic names that begin with {RESERVED_PREFIX} are the broker's own");
+            return Err(Refusal::new(ErrorCode::INVALID_TOPIC_EXCEPTION, message));
         }
         topic_name::check(name).map_err(|why| Refusal::new(ErrorCode::INVALID_TOPIC_EXCEPTION, why))?;
         if self.image.topic(name).is_some() {

@@ -132,6 +132,13 @@ impl Partition {
         Ok(Appended { log_start: self.log_start(), ..appended })
     }
 
+    /// Whether an append of these records of a client inflates them: the caller then gives the time and the memory
+    /// that this takes a bound, and does it where nobody else waits.
+    #[must_use]
+    pub fn inflates(&self, records: &Bytes, now: Millis) -> bool {
+        validate::inflates(records, &self.settings(), now)
+    }
+
     fn append_client(&self, records: &Bytes, now: Millis) -> Result<Appended, AppendError> {
         let settings = self.settings();
         let batch = validate::client(records, &settings, now)?;

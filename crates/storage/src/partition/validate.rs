@@ -15,8 +15,9 @@ use crate::log::{self, Millis};
 /// Records of one batch that are named in a refusal, so that a large batch does not make a large answer.
 const RECORD_ERRORS_MAX: usize = 100;
 
-/// A small batch may inflate to much; `max.message.bytes` times this is what we take (`broker-core` 7.4).
-const INFLATE_FACTOR: usize = 1_000;
+/// A small batch may inflate to much; `max.message.bytes` times this is what we take (`broker-core` 7.4). Text that
+/// repeats itself packs 20 to 1; a batch that is nothing but zeros is an attack on our memory.
+const INFLATE_FACTOR: usize = 64;
 
 /// The one batch of a client's records (A5): null, none, several and old magics are refused. Up to 11 bytes
 /// behind the batch are ignored (K-8).
@@ -33,6 +34,25 @@ pub fn single(records: &Bytes) -> Result<Batch, AppendError> {
     }
 }
 
+/// Whether `client` has to inflate the batch, which can take long and much memory.
+pub(super) fn inflates(records: &Bytes, settings: &Settings, now: Millis) -> bool {
+    let Ok(batch) = single(records) else { return false };
+    let codec = batch.header.attributes.codec();
+    codec.is_ok_and(|codec| codec != Codec::None && looks_inside(&batch.header, codec, settings, now))
+}
+
+/// The codec that the batch is stored with.
+fn target(codec: Codec, settings: &Settings) -> Codec {
+    match settings.compression {
+        Compression::Producer => codec,
+        Compression::To { codec, .. } => codec,
+    }
+}
+
+fn looks_inside(header: &BatchHeader, codec: Codec, settings: &Settings, now: Millis) -> bool {
+    codec != target(codec, settings) || needs_records(settings) || header_is_suspicious(header, settings, now)
+}
+
 /// Checks a client's batch and makes of it what is to be stored, but for its offset and leader epoch.
 pub(super) fn client(records: &Bytes, settings: &Settings, now: Millis) -> Result<log::Batch, AppendError> {
     let batch = single(records)?;
@@ -44,13 +64,8 @@ pub(super) fn client(records: &Bytes, settings: &Settings, now: Millis) -> Resul
     batch.verify()?;
     check_header(header)?;
     let codec = header.attributes.codec()?;
-    let target = match settings.compression {
-        Compression::Producer => codec,
-        Compression::To { codec, .. } => codec,
-    };
-    let look_inside =
-        codec != target || needs_records(settings) || header_is_suspicious(header, settings, now);
-    let stored = if look_inside {
+    let target = target(codec, settings);
+    let stored = if looks_inside(header, codec, settings, now) {
         with_records(&batch, target, settings, now)?
     } else {
         in_place(&batch, settings, now, header.max_timestamp)
