@@ -126,11 +126,12 @@ fn question(group: &str, include_state: bool, after_sequence: i64, max_events: i
 /// Asks again while the coordinator loads.
 async fn explain(broker: &mut Broker, asked: &ExplainGroupRequest) -> Result<ExplainGroupResponse, Failure> {
     loop {
-        let answer = broker.call(0, 0, asked).await.map_err(|trouble| match trouble {
-            Trouble::NotServed(_) => {
-                Failure::new(FAILED, "this broker can't tell: only Thalweg keeps what happened to a group")
+        let answer = broker.call(0, 0, asked).await.map_err(|trouble| {
+            if matches!(trouble, Trouble::NotServed(_)) {
+                let message = "this broker can't tell: only Thalweg keeps what happened to a group";
+                return Failure::new(FAILED, message);
             }
-            other => Failure::from(other),
+            Failure::from(trouble)
         })?;
         if answer.error_code != ErrorCode::COORDINATOR_LOAD_IN_PROGRESS {
             return match answer.error_code {

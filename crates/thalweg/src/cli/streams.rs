@@ -117,7 +117,7 @@ async fn describe(target: &Target, group: &str) -> Result<(Broker, DescribedGrou
 async fn inputs(coordinator: &mut Broker, group: &DescribedGroup) -> Result<Inputs, Failure> {
     let topics = show::tasks::input_topics(group);
     let asked = MetadataRequest {
-        topics: Some(topics.iter().map(|it| named(it)).collect()),
+        topics: Some(topics.iter().map(named).collect()),
         allow_auto_topic_creation: false,
         ..Default::default()
     };

@@ -27,7 +27,8 @@ pub(super) fn record(telling: &mut Telling, before: &Hard, record: &Record) {
         epoch(telling, &key.group_id, before.streams(&key.group_id), value);
     } else if let Record::StreamsGroupTargetAssignmentMember(key, Some(value)) = record {
         let known = before.streams(&key.group_id).and_then(|it| it.target(&key.member_id));
-        target(telling, &key.group_id, &key.member_id, known.unwrap_or(&Tasks::default()), value);
+        let none = Tasks::default();
+        target(telling, &key.group_id, &key.member_id, known.unwrap_or(&none), value);
     } else if let Record::StreamsGroupTargetAssignmentMetadata(key, Some(value)) = record {
         let tasks = std::mem::take(&mut telling.moved);
         // Timestamp 0 is written when the last member has gone: nothing was computed.

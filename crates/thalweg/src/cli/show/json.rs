@@ -19,7 +19,7 @@ pub(super) fn text_or_null(text: &Str) -> Json {
 }
 
 pub(super) fn number(number: impl Into<i64>) -> Json {
-    Json::Int(number.into().into())
+    Json::Int(number.into())
 }
 
 /// Null for what is not known.

@@ -99,7 +99,7 @@ fn short_ids<'a>(ids: impl Iterator<Item = &'a str>) -> BTreeMap<&'a str, String
         heads.dedup();
         heads.len() == ids.len()
     });
-    let length = length.unwrap_or(longest.max(ID_MIN));
+    let length = length.unwrap_or_else(|| longest.max(ID_MIN));
     ids.into_iter().map(|it| (it, head(it, length))).collect()
 }
 

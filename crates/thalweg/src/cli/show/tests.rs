@@ -29,6 +29,48 @@ fn stuck() -> ExplainGroupResponse {
         tasks: vec!["0_2".into()],
         ..Default::default()
     };
+    let event = Event {
+        sequence: 7,
+        time: THEN,
+        kind: "must-revoke".into(),
+        member_id: Some("m1-aaaaaaaaaaaa".into()),
+        epoch: 2,
+        count: 1,
+        tasks: 1,
+        detail: "0_2".into(),
+        ..Default::default()
+    };
+    let refused = Event {
+        kind: "commit-refused".into(),
+        error_code: ErrorCode::STALE_MEMBER_EPOCH,
+        count: 3,
+        tasks: 0,
+        sequence: 8,
+        ..event.clone()
+    };
+    ExplainGroupResponse {
+        group_id: "app".into(),
+        now: THEN + 8000,
+        loaded_at: THEN - 1,
+        group_type: "streams".into(),
+        group_state: "Reconciling".into(),
+        state_since: THEN,
+        group_epoch: 3,
+        assignment_epoch: 3,
+        topology_epoch: 0,
+        findings: vec![finding],
+        members: members(),
+        topics: vec![
+            topic("orders", "source", -1, 4),
+            topic("app-changelog", "changelog", 4, 3),
+            topic("rates", "source", -1, -1),
+        ],
+        events: vec![event, refused],
+        ..Default::default()
+    }
+}
+
+fn members() -> Vec<Member> {
     let member = Member {
         member_id: "m1-aaaaaaaaaaaa".into(),
         process_id: "p1".into(),
@@ -62,45 +104,7 @@ fn stuck() -> ExplainGroupResponse {
         waits_for: vec![wait],
         ..Default::default()
     };
-    let event = Event {
-        sequence: 7,
-        time: THEN,
-        kind: "must-revoke".into(),
-        member_id: Some("m1-aaaaaaaaaaaa".into()),
-        epoch: 2,
-        count: 1,
-        tasks: 1,
-        detail: "0_2".into(),
-        ..Default::default()
-    };
-    let refused = Event {
-        kind: "commit-refused".into(),
-        error_code: ErrorCode::STALE_MEMBER_EPOCH,
-        count: 3,
-        tasks: 0,
-        sequence: 8,
-        ..event.clone()
-    };
-    ExplainGroupResponse {
-        group_id: "app".into(),
-        now: THEN + 8000,
-        loaded_at: THEN - 1,
-        group_type: "streams".into(),
-        group_state: "Reconciling".into(),
-        state_since: THEN,
-        group_epoch: 3,
-        assignment_epoch: 3,
-        topology_epoch: 0,
-        findings: vec![finding],
-        members: vec![member, waiting],
-        topics: vec![
-            topic("orders", "source", -1, 4),
-            topic("app-changelog", "changelog", 4, 3),
-            topic("rates", "source", -1, -1),
-        ],
-        events: vec![event, refused],
-        ..Default::default()
-    }
+    vec![member, waiting]
 }
 
 fn topic(name: &'static str, role: &'static str, wanted: i32, found: i32) -> Topic {
