@@ -99,40 +99,13 @@ impl Hard {
             Record::GroupMetadata(key, None) => {
                 self.groups.remove(&key.group);
             }
-            Record::ConsumerGroupMetadata(key, Some(value)) => {
-                self.consumer_for_update(&key.group_id).apply_metadata(value);
-            }
-            Record::ConsumerGroupMetadata(key, None) => self.remove_consumer(&key.group_id),
-            Record::ConsumerGroupPartitionMetadata(key, value) => {
-                if let Some(group) = self.consumer_for(&key.group_id, value.is_some()) {
-                    group.apply_partition_metadata(value.is_some());
-                }
-            }
-            Record::ConsumerGroupMemberMetadata(key, value) => {
-                if let Some(group) = self.consumer_for(&key.group_id, value.is_some()) {
-                    group.apply_member(&key.member_id, value.as_ref());
-                }
-            }
-            Record::ConsumerGroupTargetAssignmentMetadata(key, value) => {
-                if let Some(group) = self.consumer_for(&key.group_id, value.is_some()) {
-                    group.apply_target_metadata(value.as_ref());
-                }
-            }
-            Record::ConsumerGroupTargetAssignmentMember(key, value) => {
-                if let Some(group) = self.consumer_for(&key.group_id, value.is_some()) {
-                    group.apply_target(&key.member_id, value.as_ref());
-                }
-            }
-            Record::ConsumerGroupCurrentMemberAssignment(key, value) => {
-                if let Some(group) = self.consumer_for(&key.group_id, value.is_some()) {
-                    group.apply_current(&key.member_id, value.as_ref());
-                }
-            }
-            Record::ConsumerGroupRegularExpression(key, value) => {
-                if let Some(group) = self.consumer_for(&key.group_id, value.is_some()) {
-                    group.apply_regex(&key.regular_expression, value.as_ref());
-                }
-            }
+            Record::ConsumerGroupMetadata(..)
+            | Record::ConsumerGroupPartitionMetadata(..)
+            | Record::ConsumerGroupMemberMetadata(..)
+            | Record::ConsumerGroupTargetAssignmentMetadata(..)
+            | Record::ConsumerGroupTargetAssignmentMember(..)
+            | Record::ConsumerGroupCurrentMemberAssignment(..)
+            | Record::ConsumerGroupRegularExpression(..) => self.apply_consumer(record),
             Record::StreamsGroupMetadata(key, Some(value)) => {
                 self.streams_for_update(&key.group_id).apply_metadata(value);
             }
@@ -177,6 +150,48 @@ impl Hard {
             | Record::ShareGroupTargetAssignmentMember(..)
             | Record::ShareGroupCurrentMemberAssignment(..)
             | Record::ShareGroupStatePartitionMetadata(..) => {}
+        }
+    }
+
+    /// Records 3 to 8 and 16.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the caller knows the type")]
+    fn apply_consumer(&mut self, record: &Record) {
+        match record {
+            Record::ConsumerGroupMetadata(key, Some(value)) => {
+                self.consumer_for_update(&key.group_id).apply_metadata(value);
+            }
+            Record::ConsumerGroupMetadata(key, None) => self.remove_consumer(&key.group_id),
+            Record::ConsumerGroupPartitionMetadata(key, value) => {
+                if let Some(group) = self.consumer_for(&key.group_id, value.is_some()) {
+                    group.apply_partition_metadata(value.is_some());
+                }
+            }
+            Record::ConsumerGroupMemberMetadata(key, value) => {
+                if let Some(group) = self.consumer_for(&key.group_id, value.is_some()) {
+                    group.apply_member(&key.member_id, value.as_ref());
+                }
+            }
+            Record::ConsumerGroupTargetAssignmentMetadata(key, value) => {
+                if let Some(group) = self.consumer_for(&key.group_id, value.is_some()) {
+                    group.apply_target_metadata(value.as_ref());
+                }
+            }
+            Record::ConsumerGroupTargetAssignmentMember(key, value) => {
+                if let Some(group) = self.consumer_for(&key.group_id, value.is_some()) {
+                    group.apply_target(&key.member_id, value.as_ref());
+                }
+            }
+            Record::ConsumerGroupCurrentMemberAssignment(key, value) => {
+                if let Some(group) = self.consumer_for(&key.group_id, value.is_some()) {
+                    group.apply_current(&key.member_id, value.as_ref());
+                }
+            }
+            Record::ConsumerGroupRegularExpression(key, value) => {
+                if let Some(group) = self.consumer_for(&key.group_id, value.is_some()) {
+                    group.apply_regex(&key.regular_expression, value.as_ref());
+                }
+            }
+            _ => {}
         }
     }
 

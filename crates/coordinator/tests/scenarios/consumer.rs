@@ -1,5 +1,7 @@
 //! Consumer groups: their heartbeat as a command, their records and replies as lines.
 
+#![expect(clippy::wildcard_enum_match_arm, reason = "records of other types are shown elsewhere")]
+
 use std::collections::BTreeMap;
 
 use coordinator::group::consumer::resolve::topics_of_regexes;

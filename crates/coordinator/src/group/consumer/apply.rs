@@ -168,7 +168,7 @@ fn held(topics: &[TopicPartitions], member_epoch: i32) -> Held {
         let epochs = epochs.filter(|it| it.len() == topic.partitions.len());
         let epochs: BTreeMap<_, _> = topic.partitions.iter().zip(epochs.into_iter().flatten()).collect();
         for partition in &topic.partitions {
-            let epoch = epochs.get(partition).map_or(member_epoch.max(0), |it| **it);
+            let epoch = epochs.get(partition).map_or_else(|| member_epoch.max(0), |it| **it);
             held.insert(topic.topic_id, *partition, epoch);
         }
     }

@@ -260,7 +260,8 @@ impl<'a> Heartbeat<'a> {
             records.push(records::regex_tombstone(self.group_id(), gone));
         }
         let names_changed = old.map_or(&BTreeSet::new(), |it| &it.topic_names) != &metadata.topic_names;
-        let is_due = names_changed || regexes.is_resolved || self.assignor_changes(&subscriptions);
+        let is_due =
+            names_changed || regexes.is_resolved || (is_changed && self.assignor_changes(&subscriptions));
         let bump = self.bump(is_due, &subscriptions, hashes, &mut records);
         let goal = self.goal(bump.epoch, &metadata, &subscriptions, &mut records);
         let current = self.place.current();
@@ -346,8 +347,7 @@ impl<'a> Heartbeat<'a> {
     }
 
     /// Since 4.4 another preferred assignor raises the epoch (12.9).
-    fn assignor_changes(&self, subscriptions: &Cow<'_, Subscriptions>) -> bool {
-        let Cow::Owned(after) = subscriptions else { return false };
+    fn assignor_changes(&self, after: &Subscriptions) -> bool {
         let offered = offered_assignors(self.image);
         self.group.subscriptions.assignor(&offered) != after.assignor(&offered)
     }

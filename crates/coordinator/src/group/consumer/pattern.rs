@@ -42,10 +42,7 @@ pub fn compile(text: &str) -> Result<Regex, &'static str> {
     let translated = translate(text)?;
     let built = RegexBuilder::new(&format!("\\A(?:{translated})\\z")).size_limit(SIZE_MAX).build();
     // What is left can be names of Unicode classes, or the size.
-    built.map_err(|error| match error {
-        regex::Error::Syntax(_) => CLASS,
-        _ => TOO_LARGE,
-    })
+    built.map_err(|error| if matches!(error, regex::Error::Syntax(_)) { CLASS } else { TOO_LARGE })
 }
 
 /// The same expression in the syntax of `regex`.
