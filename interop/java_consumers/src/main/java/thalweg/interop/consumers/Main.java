@@ -12,6 +12,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
 
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
@@ -23,7 +24,7 @@ import org.apache.kafka.common.GroupState;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * Consumers of the classic protocol: two of them join, the broker is killed, one goes. No acknowledged record may be
+ * Consumers of both protocols: two of them join, the broker is killed, one goes. No acknowledged record may be
  * missed, and what was committed stays committed.
  *
  * <pre>
@@ -41,18 +42,23 @@ public final class Main {
             System.err.println("usage: Main (--broker PATH | --bootstrap HOST:PORT)");
             System.exit(2);
         }
-        Map<String, String> stories = new TreeMap<>(Map.of(
-            "1_range", "org.apache.kafka.clients.consumer.RangeAssignor",
-            "2_cooperative_sticky", "org.apache.kafka.clients.consumer.CooperativeStickyAssignor",
-            "3_static", "org.apache.kafka.clients.consumer.RangeAssignor"));
+        Map<String, Function<String, Subscription>> stories = new TreeMap<>(Map.of(
+            "1_range", topic -> Subscription.classic(topic, "RangeAssignor"),
+            "2_cooperative_sticky", topic -> Subscription.classic(topic, "CooperativeStickyAssignor"),
+            "3_static", topic -> Subscription.classic(topic, "RangeAssignor"),
+            "4_uniform", topic -> Subscription.consumer(topic, "uniform"),
+            "5_range_of_broker", topic -> Subscription.consumer(topic, "range"),
+            "6_pattern", Subscription::pattern,
+            "7_consumer_static", topic -> Subscription.consumer(topic, "uniform")));
         Path work = Files.createTempDirectory("thalweg-java-consumers-");
         int passed = 0;
         int failed = 0;
-        for (Map.Entry<String, String> story : stories.entrySet()) {
+        for (Map.Entry<String, Function<String, Subscription>> story : stories.entrySet()) {
             long start = System.nanoTime();
             Path directory = Files.createDirectories(work.resolve(story.getKey()));
             try (Broker broker = args[0].equals("--broker") ? Broker.start(args[1], directory) : Broker.running(args[1])) {
-                run(broker, story.getKey() + "-" + (start & 0xffff_ffffL), story.getValue(), story.getKey().endsWith("static"));
+                String name = story.getKey() + "-" + (start & 0xffff_ffffL);
+                run(broker, name, story.getValue().apply(name), story.getKey().endsWith("static"));
                 passed++;
                 System.out.printf("ok   %s (%.1f s)%n", story.getKey(), (System.nanoTime() - start) / 1e9);
             } catch (Throwable problem) {
@@ -66,7 +72,7 @@ public final class Main {
         System.exit(failed == 0 ? 0 : 1);
     }
 
-    private static void run(Broker broker, String name, String assignor, boolean isStatic) throws Exception {
+    private static void run(Broker broker, String name, Subscription subscription, boolean isStatic) throws Exception {
         Set<String> acknowledged = ConcurrentHashMap.newKeySet();
         Set<String> read = ConcurrentHashMap.newKeySet();
         AtomicBoolean producing = new AtomicBoolean(true);
@@ -75,10 +81,10 @@ public final class Main {
             admin.createTopics(List.of(new NewTopic(name, PARTITIONS, (short) 1))).all().get(30, TimeUnit.SECONDS);
             Thread producer = new Thread(() -> produce(broker.bootstrap, name, producing, acknowledged), "producer");
             producer.start();
-            Member first = new Member(broker.bootstrap, name, name, assignor, isStatic ? "first" : null, read);
+            Member first = new Member(broker.bootstrap, name, subscription, isStatic ? "first" : null, read);
             members.add(first);
             until("the first member owns all", 30, () -> first.owned.size() == PARTITIONS && !read.isEmpty());
-            Member second = new Member(broker.bootstrap, name, name, assignor, isStatic ? "second" : null, read);
+            Member second = new Member(broker.bootstrap, name, subscription, isStatic ? "second" : null, read);
             members.add(second);
             until("both own a half", 30, () -> isSplit(first, second));
 
@@ -92,7 +98,7 @@ public final class Main {
                 // It does not leave. Its other self gets its partitions, and the first one hears nothing of it.
                 int generation = first.generation;
                 int revocations = first.revocations.get();
-                Member again = new Member(broker.bootstrap, name, name, assignor, "second", read);
+                Member again = new Member(broker.bootstrap, name, subscription, "second", read);
                 members.add(again);
                 until("the static member has its partitions again", 30, () -> isSplit(first, again));
                 if (first.generation != generation || again.generation != generation || first.revocations.get() != revocations) {
@@ -110,7 +116,7 @@ public final class Main {
             until("all is committed", 30, () -> committed(admin, name).equals(ends(admin, name)));
             first.close();
             if (isStatic) {
-                until("the session of the last one ended", 30, () -> describe(admin, name) == 0);
+                until("the session of the last one ended", subscription.isClassic() ? 30 : 90, () -> describe(admin, name) == 0);
             }
             check(describe(admin, name), GroupState.EMPTY, 0);
             admin.deleteConsumerGroups(List.of(name)).all().get(30, TimeUnit.SECONDS);

@@ -14,11 +14,12 @@ import org.apache.kafka.clients.consumer.CommitFailedException;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.RetriableCommitFailedException;
+import org.apache.kafka.clients.consumer.SubscriptionPattern;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.RebalanceInProgressException;
 import org.apache.kafka.common.errors.RetriableException;
 
-/** A consumer of the classic protocol in a thread of its own. It commits what it has read after each poll. */
+/** A consumer in a thread of its own. It commits what it has read after each poll. */
 final class Member implements AutoCloseable {
     private final KafkaConsumer<byte[], byte[]> consumer;
     private final Thread thread;
@@ -30,18 +31,18 @@ final class Member implements AutoCloseable {
     /** Times that partitions were given up or lost. */
     final AtomicInteger revocations = new AtomicInteger();
 
-    Member(String bootstrap, String group, String topic, String assignor, String instance, Set<String> read) {
+    Member(String bootstrap, String group, Subscription subscription, String instance, Set<String> read) {
         Map<String, Object> settings = new TreeMap<>(Map.of(
-            "bootstrap.servers", bootstrap, "group.id", group, "group.protocol", "classic",
-            "partition.assignment.strategy", assignor, "enable.auto.commit", "false", "auto.offset.reset", "earliest",
-            "session.timeout.ms", "10000", "heartbeat.interval.ms", "500",
+            "bootstrap.servers", bootstrap, "group.id", group,
+            "enable.auto.commit", "false", "auto.offset.reset", "earliest",
             "key.deserializer", "org.apache.kafka.common.serialization.ByteArrayDeserializer",
             "value.deserializer", "org.apache.kafka.common.serialization.ByteArrayDeserializer"));
+        settings.putAll(subscription.settings());
         if (instance != null) {
             settings.put("group.instance.id", instance);
         }
         consumer = new KafkaConsumer<>(settings);
-        consumer.subscribe(List.of(topic), new ConsumerRebalanceListener() {
+        ConsumerRebalanceListener listener = new ConsumerRebalanceListener() {
             @Override
             public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
                 if (!partitions.isEmpty()) {
@@ -51,7 +52,12 @@ final class Member implements AutoCloseable {
 
             @Override
             public void onPartitionsAssigned(Collection<TopicPartition> partitions) {}
-        });
+        };
+        if (subscription.pattern() == null) {
+            consumer.subscribe(List.of(subscription.topic()), listener);
+        } else {
+            consumer.subscribe(new SubscriptionPattern(subscription.pattern()), listener);
+        }
         thread = new Thread(() -> run(read), "member-" + (instance == null ? "" : instance));
         thread.start();
     }
