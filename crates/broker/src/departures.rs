@@ -258,7 +258,8 @@ mod tests {
         open(1, 20, |it| format!("p{it}"));
         close(1, 5);
         assert_eq!(told(&departures), []);
-        open(1, 6, |it| format!("p{it}"));
+        open(1, 5, |it| format!("p{it}"));
+        open(20, 21, |it| format!("p{it}"));
         close(1, 5);
         assert_eq!(told(&departures), [1, 2, 3, 4]);
         // All threads of one process.

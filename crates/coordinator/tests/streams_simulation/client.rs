@@ -90,7 +90,11 @@ impl Client {
             other => panic!("{} got {}: {:?}", self.id, other.name(), response.error_message),
         }
         assert!(response.member_epoch > 0, "a joined member sees no epoch {}", response.member_epoch);
-        assert!(response.status.is_some(), "statuses are a list");
+        let Some(statuses) = &response.status else { panic!("statuses are a list") };
+        let interval = response.heartbeat_interval_ms;
+        assert!((500..=5000).contains(&interval), "I-1, CR-9: told {interval} ms");
+        let is_missing = statuses.iter().any(|it| it.status_code == 1);
+        assert!(!is_missing || interval == 5000, "CR-10: told {interval} ms while source topics are missing");
         self.epoch = response.member_epoch;
         self.tells = false;
         match (&response.active_tasks, &response.standby_tasks, &response.warmup_tasks) {
