@@ -106,6 +106,28 @@ impl Hard {
             | Record::ConsumerGroupTargetAssignmentMember(..)
             | Record::ConsumerGroupCurrentMemberAssignment(..)
             | Record::ConsumerGroupRegularExpression(..) => self.apply_consumer(record),
+            Record::StreamsGroupMetadata(..)
+            | Record::StreamsGroupMemberMetadata(..)
+            | Record::StreamsGroupTargetAssignmentMetadata(..)
+            | Record::StreamsGroupTargetAssignmentMember(..)
+            | Record::StreamsGroupCurrentMemberAssignment(..)
+            | Record::StreamsGroupTopology(..) => self.apply_streams(record),
+            // Kafka never writes the first; the others come with their group types, and until then
+            // nothing here writes them.
+            Record::LegacyOffsetCommit(..)
+            | Record::ShareGroupMemberMetadata(..)
+            | Record::ShareGroupMetadata(..)
+            | Record::ShareGroupTargetAssignmentMetadata(..)
+            | Record::ShareGroupTargetAssignmentMember(..)
+            | Record::ShareGroupCurrentMemberAssignment(..)
+            | Record::ShareGroupStatePartitionMetadata(..) => {}
+        }
+    }
+
+    /// Records 17 and 19 to 23.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the caller knows the type")]
+    fn apply_streams(&mut self, record: &Record) {
+        match record {
             Record::StreamsGroupMetadata(key, Some(value)) => {
                 self.streams_for_update(&key.group_id).apply_metadata(value);
             }
@@ -141,15 +163,7 @@ impl Hard {
                     group.apply_topology(value.as_ref());
                 }
             }
-            // Kafka never writes the first; the others come with their group types, and until then
-            // nothing here writes them.
-            Record::LegacyOffsetCommit(..)
-            | Record::ShareGroupMemberMetadata(..)
-            | Record::ShareGroupMetadata(..)
-            | Record::ShareGroupTargetAssignmentMetadata(..)
-            | Record::ShareGroupTargetAssignmentMember(..)
-            | Record::ShareGroupCurrentMemberAssignment(..)
-            | Record::ShareGroupStatePartitionMetadata(..) => {}
+            _ => unreachable!("not a record of a streams group"),
         }
     }
 

@@ -62,7 +62,9 @@ fn random_part(text: &str) -> usize {
     let mut at = 0;
     for digits in UUID {
         let Some(group) = text.get(at + 1..at + 1 + digits) else { return 0 };
-        if text.as_bytes()[at] != b'-' || !group.bytes().all(|it| it.is_ascii_hexdigit()) {
+        if !text.get(at..).is_some_and(|it| it.starts_with('-'))
+            || !group.bytes().all(|it| it.is_ascii_hexdigit())
+        {
             return 0;
         }
         at += 1 + digits;
@@ -91,7 +93,7 @@ pub(crate) fn join(args: &mut Args<'_>) -> Parsed<GroupRequest> {
         group_id: unquoted(group),
         member_id: unquoted(args.rest().first().copied().unwrap_or("''")),
         group_instance_id: args.option("instance").map(Str::from),
-        protocol_type: args.option("type").map_or("consumer".into(), unquoted),
+        protocol_type: args.option("type").map_or_else(|| "consumer".into(), unquoted),
         protocols: protocols.split(',').filter(|it| *it != "-").map(protocol).collect(),
         session_timeout_ms: millis(args, "session", 10_000)?,
         rebalance_timeout_ms: millis(args, "rebalance", 20_000)?,

@@ -212,9 +212,8 @@ pub(crate) fn task(task: &GroupTask, topics: &BTreeMap<Uuid, String>) -> String 
         GroupTask::ChangelogEnds { group, partitions } => (group, partitions),
         GroupTask::ResolveRegexes(it) => return crate::consumer::task(it),
     };
-    let name = |(topic, index): &(Uuid, i32)| {
-        format!("{}:{index}", topics.get(topic).map_or("?", String::as_str))
-    };
+    let name =
+        |(topic, index): &(Uuid, i32)| format!("{}:{index}", topics.get(topic).map_or("?", String::as_str));
     let mut partitions: Vec<_> = partitions.iter().map(name).collect();
     partitions.sort();
     format!("ask ends {group} {}", partitions.join(","))

@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 
 use bytes::Bytes;
 use catalog::entry::Resource;
-use coordinator::group::{Group, GroupRequest, GroupShard, GroupTask, GroupTaskResult, Hard, PartitionEnd, TimerKey};
+use coordinator::group::{
+    Group, GroupRequest, GroupShard, GroupTask, GroupTaskResult, Hard, PartitionEnd, TimerKey,
+};
 use coordinator::{At, Caller, Driver, Entropy, Event, Machine, Millis, Round, TaskId, Ticket};
 use wire::consumer_offsets::Record;
 use wire::{LogRecord, Str, Uuid};
@@ -264,7 +266,7 @@ impl World {
         let member = rest.split_whitespace().nth(1).filter(|it| !it.contains('=') && *it != "''");
         let asked = match name {
             "leave" => name.to_owned(),
-            _ => format!("{name} {}", member.or(args.peek("client")).unwrap_or("client")),
+            _ => format!("{name} {}", member.or_else(|| args.peek("client")).unwrap_or("client")),
         };
         match name {
             "join" => self.ask(&asked, args, |_, args| classic::join(args), 9),
