@@ -201,6 +201,7 @@ impl World {
 
     fn run(&mut self, line: &str) -> Parsed<String> {
         let (name, rest) = line.split_once(' ').unwrap_or((line, ""));
+        let rest = &self.with_present_epoch(rest);
         let mut args = Args::new(rest);
         let ids = self.topics.ids();
         let first = rest.split_whitespace().next().unwrap_or_default();
@@ -274,6 +275,15 @@ impl World {
             "heartbeat" => self.ask(&asked, args, |_, args| classic::heartbeat(args), 4),
             _ => self.ask(&asked, args, |_, args| classic::leave(args), 5),
         }
+    }
+
+    /// `epoch=now` is the epoch that the streams member has in the log.
+    fn with_present_epoch(&self, rest: &str) -> String {
+        let mut words = rest.split_whitespace();
+        let (group, member) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let group = self.driver.machine().hard().streams(&group.into());
+        let epoch = group.and_then(|it| it.member_epoch(&member.into()));
+        rest.replace("epoch=now", &format!("epoch={}", epoch.unwrap_or(0)))
     }
 
     /// Commands about the world itself.

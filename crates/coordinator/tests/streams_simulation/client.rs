@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wire::streams_group_heartbeat::request::{Subtopology, TaskIds, TopicInfo, Topology};
+use wire::streams_group_heartbeat::request::{Subtopology, TaskIds, TaskOffset, TopicInfo, Topology};
 use wire::streams_group_heartbeat::response;
 use wire::{ErrorCode, Str, StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse};
 
@@ -25,10 +25,30 @@ pub(crate) struct Client {
     pub tells: bool,
     /// It is dead, and the coordinator does not know yet.
     pub dead: bool,
+    pub kind: Kind,
+}
+
+/// How a client deals with offsets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// 4.1 to 4.3: it never reports any.
+    Older,
+    /// 4.4.
+    Reports,
+    /// 4.4, but it restores nothing.
+    Stuck,
+}
+
+/// What clients of a process have restored, and where changelogs end, as their clients see it.
+pub(crate) struct Offsets<'a> {
+    pub disk: &'a BTreeMap<Task, i64>,
+    pub ends: &'a BTreeMap<Task, i64>,
+    /// The changelogs are quiet: clients know no end.
+    pub quiet: bool,
 }
 
 impl Client {
-    pub(crate) fn new(id: String, process: String, instance: Option<String>) -> Self {
+    pub(crate) fn new(id: String, process: String, instance: Option<String>, kind: Kind) -> Self {
         Self {
             id,
             process,
@@ -38,6 +58,28 @@ impl Client {
             target: Roles::default(),
             tells: false,
             dead: false,
+            kind,
+        }
+    }
+
+    pub(crate) fn api_version(&self) -> i16 {
+        if self.kind == Kind::Older { 0 } else { 1 }
+    }
+
+    /// The request with the offsets of all state on disk, but for tasks that run (CR-48).
+    pub(crate) fn with_offsets(&self, offsets: &Offsets<'_>) -> StreamsGroupHeartbeatRequest {
+        if self.kind == Kind::Older {
+            return self.request();
+        }
+        let restored = offsets.disk.iter().filter(|(task, _)| !self.owned[0].contains(*task));
+        let restored: Vec<_> = restored.map(|(task, offset)| (task, *offset)).collect();
+        let copies = self.owned[1].iter().chain(&self.owned[2]);
+        let end = |task| if offsets.quiet { i64::MAX } else { offsets.ends.get(task).map_or(0, |it| it - 1) };
+        let ends: Vec<_> = copies.map(|task| (task, end(task))).collect();
+        StreamsGroupHeartbeatRequest {
+            task_offsets: Some(restored.into_iter().map(task_offset).collect()),
+            task_end_offsets: (self.epoch > 0).then(|| ends.into_iter().map(task_offset).collect()),
+            ..self.request()
         }
     }
 
@@ -95,11 +137,15 @@ impl Client {
         assert!((500..=5000).contains(&interval), "I-1, CR-9: told {interval} ms");
         let is_missing = statuses.iter().any(|it| it.status_code == 1);
         assert!(!is_missing || interval == 5000, "CR-10: told {interval} ms while source topics are missing");
+        assert!(response.member_epoch >= self.epoch, "{} goes back from {}", self.id, self.epoch);
         self.epoch = response.member_epoch;
         self.tells = false;
         match (&response.active_tasks, &response.standby_tasks, &response.warmup_tasks) {
             (Some(active), Some(standby), Some(warmup)) => {
                 self.target = [active, standby, warmup].map(|list| tasks(list));
+                let all: BTreeSet<_> = self.target.iter().flatten().collect();
+                let count: usize = self.target.iter().map(BTreeSet::len).sum();
+                assert_eq!(all.len(), count, "CR-41: {} has a task in two roles: {:?}", self.id, self.target);
                 // It acknowledges also a target that it has already.
                 self.tells = true;
             }
@@ -117,7 +163,7 @@ impl Client {
     }
 
     pub(crate) fn rejoin(&mut self) {
-        *self = Self::new(self.id.clone(), self.process.clone(), self.instance.clone());
+        *self = Self::new(self.id.clone(), self.process.clone(), self.instance.clone(), self.kind);
     }
 }
 
@@ -152,6 +198,10 @@ fn task_ids(tasks: &BTreeSet<Task>) -> Vec<TaskIds> {
         ..Default::default()
     };
     lists.into_iter().map(list).collect()
+}
+
+fn task_offset((task, offset): (&Task, i64)) -> TaskOffset {
+    TaskOffset { subtopology_id: Str::from(&*task.0), partition: task.1, offset, ..Default::default() }
 }
 
 fn tasks(lists: &[response::TaskIds]) -> BTreeSet<Task> {

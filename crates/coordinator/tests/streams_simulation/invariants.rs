@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use coordinator::group::GroupShard;
-use coordinator::group::streams::StreamsGroup;
+use coordinator::group::streams::{StreamsGroup, StreamsMember};
 use coordinator::group::streams::tasks::{AssignedTasks, TaskId};
 use wire::Str;
 
@@ -15,6 +15,7 @@ pub(crate) fn check(shard: &GroupShard, clients: &[Client]) {
     one_copy_in_a_process(group);
     epochs(group);
     no_task_runs_twice(group, clients);
+    few_warmups(group);
 }
 
 /// 363.
@@ -66,6 +67,13 @@ fn epochs(group: &StreamsGroup) {
         let epoch = member.current.epoch;
         assert!(epoch <= group.assignment_epoch, "{id} at {epoch} is ahead of the targets");
     }
+}
+
+/// W-3, with the largest setting that the world ever has.
+fn few_warmups(group: &StreamsGroup) {
+    let held = |it: &StreamsMember| it.current.assigned.warmup.len() + it.current.pending.warmup.len();
+    let count: usize = group.members().values().map(held).sum();
+    assert!(count <= 2, "{count} warm-ups at once");
 }
 
 /// What it is all for: no two members that the coordinator counts on process the same partition.

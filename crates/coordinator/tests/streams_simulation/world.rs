@@ -6,12 +6,12 @@ use bytes::Bytes;
 use catalog::entry::{PartitionEntry, Resource, TopicEntry};
 use catalog::{Entry, Image};
 use coordinator::group::streams::GroupState;
-use coordinator::group::{GroupReply, GroupRequest, GroupShard};
-use coordinator::{At, Caller, Cx, Entropy, Event, Machine, Millis, Output, Ticket, TopicsChange};
+use coordinator::group::{GroupReply, GroupRequest, GroupShard, GroupTask, GroupTaskResult, PartitionEnd};
+use coordinator::{TaskId, At, Caller, Cx, Entropy, Event, Machine, Millis, Output, Ticket, TopicsChange};
 use wire::consumer_offsets::Record;
 use wire::{LogRecord, Str, StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse, Uuid};
 
-use crate::client::{Client, Task};
+use crate::client::{Client, Kind, Offsets, Task};
 use crate::invariants;
 
 const MEMBERS_MAX: usize = 6;
@@ -25,6 +25,15 @@ pub(crate) struct World {
     chance: Entropy,
     clients: Vec<Client>,
     clients_made: usize,
+    /// What processes have restored, by process.
+    disks: BTreeMap<String, BTreeMap<Task, i64>>,
+    /// Where changelogs end, by task.
+    ends: BTreeMap<Task, i64>,
+    /// What the shard asked for.
+    tasks: Vec<(TaskId, GroupTask)>,
+    /// The faults have stopped.
+    resting: bool,
+    group_epoch: i32,
 }
 
 impl World {
@@ -38,7 +47,15 @@ impl World {
             chance: Entropy::seeded(seed),
             clients: Vec::new(),
             clients_made: 0,
+            disks: BTreeMap::new(),
+            ends: BTreeMap::new(),
+            tasks: Vec::new(),
+            resting: false,
+            group_epoch: 0,
         };
+        let resource = Resource::Broker(String::new());
+        let (key, value) = ("thalweg.streams.warmup.timeout.ms".to_owned(), Some("60000".to_owned()));
+        world.image = world.image.apply(&Entry::Config { resource, key, value });
         world.load(false);
         world
     }
@@ -80,14 +97,62 @@ impl World {
             }
             82..86 => self.change_topics(),
             86..88 => self.change_settings(),
-            88..90 => self.load(false),
-            90..92 => self.load(true),
+            88..89 => self.load(false),
+            89..90 => self.load(true),
+            90..93 => self.restore(),
+            93..96 => self.answer_task(),
             _ => {
                 let millis = [10, 500, 3000, 5000, 20_000][self.draw(5)];
                 self.pass(millis);
             }
         }
+        self.check();
+    }
+
+    fn check(&mut self) {
         invariants::check(&self.shard, &self.clients);
+        let epoch = self.shard.hard().streams(&Str::from("g")).map_or(0, |it| it.epoch);
+        assert!(epoch >= self.group_epoch, "the group's epoch went back");
+        self.group_epoch = epoch;
+    }
+
+    /// Active tasks write to their changelogs, copies read them.
+    fn restore(&mut self) {
+        for client in 0..self.clients.len() {
+            let step = i64::try_from(self.draw(40_000)).unwrap();
+            let client = &self.clients[client];
+            let disk = self.disks.entry(client.process.clone()).or_default();
+            for task in client.owned[0].iter().filter(|(subtopology, _)| subtopology == "1") {
+                let end = self.ends.entry(task.clone()).or_default();
+                *end += step / 10;
+                disk.insert(task.clone(), *end);
+            }
+            for task in client.owned[1].iter().chain(&client.owned[2]) {
+                let end = self.ends.get(task).copied().unwrap_or(0);
+                let offset = disk.entry(task.clone()).or_default();
+                if client.kind != Kind::Stuck {
+                    *offset = end.min(*offset + step);
+                }
+            }
+        }
+    }
+
+    /// The host answers the oldest question; sometimes it does not have a partition.
+    fn answer_task(&mut self) {
+        if self.tasks.is_empty() {
+            return;
+        }
+        let (id, GroupTask::ChangelogEnds { group, partitions }) = self.tasks.remove(0) else {
+            panic!("streams groups ask for ends alone")
+        };
+        let mut ends = Vec::new();
+        for (topic, index) in partitions {
+            let end = self.ends.get(&("1".to_owned(), index)).copied().unwrap_or(0);
+            if self.resting || self.draw(10) > 0 {
+                ends.push(PartitionEnd { topic, index, end });
+            }
+        }
+        self.step(Event::Done(id, GroupTaskResult::ChangelogEnds { group, ends }));
     }
 
     fn alive(&self) -> Vec<usize> {
@@ -99,19 +164,22 @@ impl World {
         self.clients_made += 1;
         let process = format!("p{}", self.draw(3));
         let instance = (self.draw(2) == 0).then(|| format!("i{}", self.clients_made));
-        self.clients.push(Client::new(format!("m{}", self.clients_made), process, instance));
+        let kind = [Kind::Reports, Kind::Reports, Kind::Reports, Kind::Stuck, Kind::Older][self.draw(5)];
+        self.clients.push(Client::new(format!("m{}", self.clients_made), process, instance, kind));
     }
 
     /// A static member stops and starts again, maybe in a new process or under the same member id. Not in another old
     /// process: it would bring its tasks beside the standbys that are there, until the new target is reached (H-80).
     fn restart(&mut self, client: usize) {
-        let Client { id, process, instance, .. } = &self.clients[client];
+        let Client { id, process, instance, kind, .. } = &self.clients[client];
         let (mut id, mut process, instance) = (id.clone(), process.clone(), instance.clone());
-        self.ask(StreamsGroupHeartbeatRequest {
+        let kind = *kind;
+        let request = StreamsGroupHeartbeatRequest {
             member_epoch: -2,
             topology: None,
             ..self.clients[client].request()
-        });
+        };
+        self.ask(request, 1);
         if self.draw(3) > 0 {
             self.clients_made += 1;
             id = format!("m{}", self.clients_made);
@@ -119,12 +187,12 @@ impl World {
         if self.draw(3) == 0 {
             process = format!("q{}", self.clients_made);
         }
-        self.clients[client] = Client::new(id, process, instance);
+        self.clients[client] = Client::new(id, process, instance, kind);
     }
 
     fn heartbeat(&mut self, client: usize) {
         self.clients[client].before_heartbeat();
-        let response = self.ask(self.clients[client].request());
+        let response = self.ask_as(client);
         if self.draw(8) == 0 {
             self.clients[client].lost_response();
         } else {
@@ -134,12 +202,32 @@ impl World {
 
     fn leave(&mut self, client: usize) {
         let client = self.clients.remove(client);
-        self.ask(StreamsGroupHeartbeatRequest { member_epoch: -1, topology: None, ..client.request() });
+        let request = StreamsGroupHeartbeatRequest { member_epoch: -1, topology: None, ..client.request() };
+        self.ask(request, 1);
     }
 
-    fn ask(&mut self, request: StreamsGroupHeartbeatRequest) -> StreamsGroupHeartbeatResponse {
+    /// A heartbeat, with offsets in some.
+    fn ask_as(&mut self, client: usize) -> StreamsGroupHeartbeatResponse {
+        let reports = self.draw(2) == 0;
+        let quiet = self.draw(2) == 0;
+        let client = &self.clients[client];
+        let none = BTreeMap::new();
+        let disk = self.disks.get(&client.process).unwrap_or(&none);
+        let request = match reports || client.epoch == 0 {
+            true => client.with_offsets(&Offsets { disk, ends: &self.ends, quiet }),
+            false => client.request(),
+        };
+        let version = client.api_version();
+        self.ask(request, version)
+    }
+
+    fn ask(
+        &mut self,
+        request: StreamsGroupHeartbeatRequest,
+        api_version: i16,
+    ) -> StreamsGroupHeartbeatResponse {
         let request = GroupRequest::StreamsGroupHeartbeat(Box::new(request));
-        let caller = Caller { api_version: 1, ..Default::default() };
+        let caller = Caller { api_version, ..Default::default() };
         let output = self.step(Event::Ask { ticket: Ticket(1), caller, request });
         let [(_, GroupReply::StreamsGroupHeartbeat(reply))] = &output.replies[..] else {
             panic!("one reply")
@@ -163,6 +251,7 @@ impl World {
             let (key, value) = record.encode().unwrap();
             self.log.push((At { offset, timestamp: self.now, producer: None }, key, value));
         }
+        self.tasks.extend(output.tasks.iter().cloned());
         output
     }
 
@@ -189,6 +278,7 @@ impl World {
         let mut cx =
             Cx { now: self.now, offset: 0, image: &self.image, entropy: &mut entropy, slowest_answer: 0 };
         assert!(shard.loaded(&mut cx).records.is_empty());
+        self.tasks.clear();
         self.shard = shard;
     }
 
@@ -233,7 +323,9 @@ impl World {
     }
 
     fn change_settings(&mut self) {
-        let (key, values): (&str, &[&str]) = match self.draw(3) {
+        let (key, values): (&str, &[&str]) = match self.draw(5) {
+            3 => ("streams.num.warmup.replicas", &["0", "1", "2"]),
+            4 => ("streams.acceptable.recovery.lag", &["0", "10000"]),
             0 => ("streams.num.standby.replicas", &["0", "1", "2"]),
             1 => ("streams.initial.rebalance.delay.ms", &["0", "3000"]),
             _ => ("streams.assignment.interval.ms", &["0", "1000", "15000"]),
@@ -245,22 +337,29 @@ impl World {
 
     /// 367: the faults stop. In bounded time every task runs exactly once.
     pub(crate) fn come_to_rest(&mut self) {
-        for _ in 0..60 {
+        self.resting = true;
+        for _ in 0..300 {
             self.restore_topics();
+            self.answer_task();
+            self.restore();
             self.clients.retain(|it| !it.dead);
             if self.clients.is_empty() {
                 self.start();
             }
             for client in 0..self.clients.len() {
-                let response = self.ask(self.clients[client].request());
+                let response = self.ask_as(client);
                 self.clients[client].response(&response);
                 self.clients[client].reconcile();
-                invariants::check(&self.shard, &self.clients);
+                self.check();
             }
             self.pass(5000);
         }
         let group = self.shard.hard().streams(&Str::from("g")).unwrap();
         assert_eq!(group.state(), GroupState::Stable, "{group:#?}");
+        // Warm-ups have ended, and everything is where it shall be.
+        for (id, member) in group.members() {
+            assert!(member.current.assigned.same_as(group.target(id).unwrap()), "{id} of {group:#?}");
+        }
         let tasks = i32::try_from(self.image.topic("in").unwrap().partitions.len()).unwrap();
         let all = ["0", "1"].iter().flat_map(|it| (0..tasks).map(|partition| ((*it).to_owned(), partition)));
         let running: Vec<&Task> = self.clients.iter().flat_map(|it| &it.owned[0]).collect();

@@ -64,7 +64,7 @@ pub(in crate::group::streams) struct Restore {
 
 /// What is worth telling of a plan.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Moment {
+pub(in crate::group::streams) enum Moment {
     /// The member begins to restore the task; its owner keeps it meanwhile.
     Started { task: TaskId, member: Str },
     /// The process has the task's state, or needs none worth waiting for: the task moves.
