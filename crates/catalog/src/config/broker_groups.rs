@@ -174,7 +174,7 @@ pub(super) const ROWS: &[Row] = &[
         .accepted("Threads, queues and buffers are sized by themselves."),
     Row::broker("group.streams.assignors", List, Some("sticky"))
         .valid(Valid::NonEmptyList)
-        .honoured("Assignors for streams groups, the first is the default. Only built-in names: `sticky`."),
+        .honoured("Assignors for streams groups, the first is the default. Only built-in names: `sticky`, `spread` (standbys over racks and client tags)."),
     Row::broker("group.streams.heartbeat.interval.ms", Int, Some("5000"))
         .at_least(1)
         .honoured("Heartbeat interval told to streams members."),

@@ -143,8 +143,8 @@ fn conflicts(configs: &StaticConfigs) -> Vec<Finding> {
     for name in assignors {
         rule(
             "group.streams.assignors",
-            name == "sticky",
-            format!("{name} is no assignor of streams groups; there is: sticky"),
+            ["sticky", "spread"].contains(&name),
+            format!("{name} is no assignor of streams groups; there are: sticky, spread"),
         );
     }
     findings

@@ -118,6 +118,8 @@ pub struct StreamsGroupSettings {
     pub rack_aware_assignment_tags: Vec<String>,
     /// A name out of `group.streams.assignors`; one that is no longer there counts as unset (scenario 322).
     pub assignor_name: String,
+    /// The group names it itself.
+    pub assignor_is_set: bool,
     /// `group.streams.max.size`, the broker's alone.
     pub max_size: i32,
     /// `thalweg.group.disconnect.grace.ms`
@@ -169,15 +171,24 @@ fn streams(read: &GroupReader<'_>) -> StreamsGroupSettings {
         acceptable_recovery_lag: read.long("streams.acceptable.recovery.lag"),
         rack_aware_assignment_tags: read.list("streams.rack.aware.assignment.tags"),
         assignor_name: assignor_name(read),
+        assignor_is_set: own_assignor(read).is_some(),
         max_size: read.broker_int("group.streams.max.size"),
         disconnect_grace_ms: read.int("thalweg.group.disconnect.grace.ms"),
     }
 }
 
 fn assignor_name(read: &GroupReader<'_>) -> String {
-    let known = read.broker.get("group.streams.assignors").map_or_else(Vec::new, |(value, _)| items(value));
-    let wanted = read.own.get("streams.assignor.name").filter(|name| known.contains(&name.as_str()));
-    wanted.cloned().unwrap_or_else(|| known.first().copied().unwrap_or("sticky").to_owned())
+    let first = || streams_assignors(read).first().copied().unwrap_or("sticky");
+    own_assignor(read).unwrap_or_else(first).to_owned()
+}
+
+fn own_assignor<'a>(read: &GroupReader<'a>) -> Option<&'a str> {
+    let known = streams_assignors(read);
+    read.own.get("streams.assignor.name").map(String::as_str).filter(|name| known.contains(name))
+}
+
+fn streams_assignors<'a>(read: &GroupReader<'a>) -> Vec<&'a str> {
+    read.broker.get("group.streams.assignors").map_or_else(Vec::new, |(value, _)| items(value))
 }
 
 fn consumer(read: &GroupReader<'_>) -> ConsumerGroupSettings {

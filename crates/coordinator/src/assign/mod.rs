@@ -7,6 +7,7 @@
 
 mod partitions;
 mod range;
+mod spread;
 mod sticky_tasks;
 mod table;
 #[cfg(test)]
@@ -28,14 +29,17 @@ pub use partitions::{PartitionAssignor, PartitionSpec, Partitions, Subscriber, T
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Assignor {
     Sticky,
+    /// Our own: standbys over racks and client tags.
+    Spread,
 }
 
 impl Assignor {
-    pub const ALL: [Self; 1] = [Self::Sticky];
+    pub const ALL: [Self; 2] = [Self::Sticky, Self::Spread];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Sticky => "sticky",
+            Self::Spread => "spread",
         }
     }
 
@@ -46,6 +50,7 @@ impl Assignor {
     pub fn assign(self, spec: &GroupSpec<'_>) -> GroupAssignment {
         match self {
             Self::Sticky => sticky_tasks::assign(spec),
+            Self::Spread => spread::assign(spec),
         }
     }
 }
@@ -232,6 +237,9 @@ pub struct GroupSpec<'a> {
     /// A later member overwrites an earlier one.
     active_before: Table<Task, Owner>,
     standby_before: Vec<(Task, StandbyHint)>,
+    /// Of each process, most important first.
+    values_of: Table<Process, Vec<u32>>,
+    value_ids: BTreeMap<(usize, Option<&'a Str>), u32>,
 }
 
 /// Why a member may have state of a task: it was its standby, or it reported an offset for it, or both.
@@ -252,6 +260,8 @@ impl<'a> GroupSpec<'a> {
             process_of: Table::new(Vec::new()),
             active_before: Table::filled(space.tasks as usize, Owner::NOBODY),
             standby_before: Vec::new(),
+            values_of: Table::new(Vec::new()),
+            value_ids: BTreeMap::new(),
         }
     }
 
@@ -267,7 +277,24 @@ impl<'a> GroupSpec<'a> {
         let member = Member(id(self.process_of.len()));
         let process = Process(id(self.processes.len()));
         self.process_of.push(*self.processes.entry(process_id).or_insert(process));
+        if self.values_of.len() < self.processes.len() {
+            self.values_of.push(Vec::new());
+        }
         member
+    }
+
+    /// Values over which copies shall be spread, most important first; none counts as a value too. The first
+    /// member of a process speaks for it.
+    pub fn spread_values(&mut self, member: Member, values: impl IntoIterator<Item = Option<&'a Str>>) {
+        let process = self.process_of[member];
+        if !self.values_of[process].is_empty() {
+            return;
+        }
+        for (at, value) in values.into_iter().enumerate() {
+            let next = id(self.value_ids.len());
+            let value = *self.value_ids.entry((at, value)).or_insert(next);
+            self.values_of[process].push(value);
+        }
     }
 
     pub fn previous_active<'t>(&mut self, member: Member, tasks: impl IntoIterator<Item = (&'t Str, i32)>) {

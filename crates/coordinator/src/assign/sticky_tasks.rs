@@ -19,13 +19,7 @@ pub(super) fn assign(spec: &GroupSpec<'_>) -> GroupAssignment {
         run.assign_active();
         run.assign_standby();
     }
-    GroupAssignment {
-        members: spec.members(),
-        active: run.active,
-        standby: run.standby,
-        replicas: run.replicas,
-        standbys_missing: run.standbys_missing,
-    }
+    run.assignment()
 }
 
 /// how many tasks a member may have, so that in the end none has more than one above the
@@ -67,7 +61,7 @@ impl Quota {
 /// A member or process with what decides its place in a queue: the load, then how long ago it got
 /// a task, then its id. Equals are so served in turn.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place(u128);
+pub(super) struct Place(u128);
 
 impl Place {
     fn new(load: u64, turn: u32, id: u32) -> Self {
@@ -75,32 +69,32 @@ impl Place {
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "the low 32 bits are the id")]
-    fn id(self) -> u32 {
+    pub(super) fn id(self) -> u32 {
         self.0 as u32
     }
 }
 
 type Queue = BinaryHeap<Reverse<Place>>;
 
-struct Run<'a> {
-    spec: &'a GroupSpec<'a>,
+pub(super) struct Run<'a> {
+    pub(super) spec: &'a GroupSpec<'a>,
     /// No more than there can be processes besides the active one's.
     replicas: usize,
     active_quota: Quota,
     total_quota: Quota,
     /// Counts the placements; the turn of the last one is kept per member and process.
     turn: u32,
-    members: Table<Member, Load>,
-    processes: Table<Process, Load>,
-    members_of: Lists<Process, Member>,
+    pub(super) members: Table<Member, Load>,
+    pub(super) processes: Table<Process, Load>,
+    pub(super) members_of: Lists<Process, Member>,
     hints: Lists<Task, StandbyHint>,
-    active: Table<Task, Owner>,
+    pub(super) active: Table<Task, Owner>,
     standby: Vec<Owner>,
-    standbys_missing: u64,
+    pub(super) standbys_missing: u64,
 }
 
 #[derive(Clone, Copy)]
-struct Load {
+pub(super) struct Load {
     tasks: u32,
     turn: u32,
     /// Members of a process; 1 for a member.
@@ -113,13 +107,13 @@ impl Load {
         (f64::from(self.tasks) / f64::from(self.capacity)).to_bits()
     }
 
-    fn place(self, id: u32) -> Place {
+    pub(super) fn place(self, id: u32) -> Place {
         Place::new(self.key(), self.turn, id)
     }
 }
 
 impl<'a> Run<'a> {
-    fn new(spec: &'a GroupSpec<'a>) -> Self {
+    pub(super) fn new(spec: &'a GroupSpec<'a>) -> Self {
         let tasks = spec.space.tasks as usize;
         let members = spec.members();
         let stateful: i64 =
@@ -149,7 +143,17 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn assign_active(&mut self) {
+    pub(super) fn assignment(self) -> GroupAssignment {
+        GroupAssignment {
+            members: self.spec.members(),
+            active: self.active,
+            standby: self.standby,
+            replicas: self.replicas,
+            standbys_missing: self.standbys_missing,
+        }
+    }
+
+    pub(super) fn assign_active(&mut self) {
         let tasks = self.spec.space.by_partition(|_| true);
         // previous owners, while they are below the quota.
         for task in tasks.iter() {
@@ -204,7 +208,7 @@ impl<'a> Run<'a> {
         for task in tasks.iter().rev() {
             let mut placed = 0;
             while placed < wanted
-                && let Some(member) = self.standby_with_state(task)
+                && let Some(member) = self.standby_with_state(task, |_| true)
             {
                 self.place_standby(task, member);
                 placed += 1;
@@ -256,8 +260,8 @@ impl<'a> Run<'a> {
     }
 
     /// The previous active owner, else the best hint, whose process lacks the task; below the quota.
-    fn standby_with_state(&self, task: Task) -> Option<Member> {
-        let lacks = |member: Member| !self.has(self.spec.process_of[member], task);
+    pub(super) fn standby_with_state(&self, task: Task, eligible: impl Fn(Member) -> bool) -> Option<Member> {
+        let lacks = |member: Member| eligible(member) && !self.has(self.spec.process_of[member], task);
         let below = |member: &Member| self.total_quota.allows_more_than(self.members[*member].tasks);
         let owner = self.spec.active_before[task].member().filter(|member| lacks(*member)).filter(below);
         owner.or_else(|| self.hinted(task, lacks).filter(below))
@@ -281,13 +285,13 @@ impl<'a> Run<'a> {
         best.map(|(member, _, _)| member)
     }
 
-    fn has(&self, process: Process, task: Task) -> bool {
+    pub(super) fn has(&self, process: Process, task: Task) -> bool {
         let holds =
             |owner: Owner| owner.member().is_some_and(|member| self.spec.process_of[member] == process);
         holds(self.active[task]) || self.places(task).iter().any(|owner| holds(*owner))
     }
 
-    fn places(&self, task: Task) -> &[Owner] {
+    pub(super) fn places(&self, task: Task) -> &[Owner] {
         let first = task.row() * self.replicas;
         self.standby.get(first..first + self.replicas).unwrap_or_default()
     }
@@ -299,7 +303,7 @@ impl<'a> Run<'a> {
         self.total_quota.counted(count);
     }
 
-    fn place_standby(&mut self, task: Task, member: Member) {
+    pub(super) fn place_standby(&mut self, task: Task, member: Member) {
         let first = task.row() * self.replicas;
         let places = self.standby.get_mut(first..first + self.replicas).unwrap_or_default();
         let free = places.iter_mut().find(|place| **place == Owner::NOBODY);

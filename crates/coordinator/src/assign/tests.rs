@@ -552,3 +552,96 @@ fn random_group(random: &mut Random) -> Group {
     let members = members.collect();
     Group { topology, members, standbys: u32::try_from(random.below(4)).unwrap() }
 }
+
+/// A line `id@process tag,tag,… actives` each; gives the lines of [`Assigned::text`].
+fn spread_text(topology: &str, standbys: u32, members: &str) -> String {
+    let rows: Vec<(Vec<Option<Str>>, String)> = members
+        .lines()
+        .map(str::trim)
+        .filter(|it| !it.is_empty())
+        .map(|line| {
+            let mut words = line.splitn(3, ' ');
+            let (name, tags) = (words.next().unwrap(), words.next().unwrap());
+            let tags = tags.split(',').map(|tag| (tag != "-").then(|| Str::from(tag))).collect();
+            (tags, format!("{name} {}", words.next().unwrap_or_default()))
+        })
+        .collect();
+    let lines: Vec<_> = rows.iter().map(|(_, line)| line.as_str()).collect();
+    let group = Group::parse(topology, standbys, &lines.join("\n"));
+    let space = TaskSpace::new(group.topology.clone());
+    let mut spec = GroupSpec::new(&space, standbys);
+    for (before, (tags, _)) in group.members.iter().zip(&rows) {
+        let at = spec.add_member(&before.process);
+        spec.spread_values(at, tags.iter().map(Option::as_ref));
+        spec.previous_active(at, before.active.iter().map(|(id, partition)| (id, *partition)));
+        spec.previous_standby(at, before.standby.iter().map(|(id, partition)| (id, *partition)));
+    }
+    let assignment = Assignor::Spread.assign(&spec);
+    let assigned = Assigned { group: group.clone(), space, assignment };
+    assigned.check_invariants();
+    assigned.text()
+}
+
+/// the other zone, whatever the load; the second tag only where the first says nothing.
+#[test]
+fn standbys_go_to_other_zones_first() {
+    let text = spread_text("0:4", 1, "a@1 z1,k1 0_0\nb@2 z1,k2 0_1\nc@3 z2,k1 0_2\nd@4 z2,k2 0_3");
+    assert_eq!(text, "a: 0_0 | 0_3\nb: 0_1 | 0_2\nc: 0_2 | 0_1\nd: 0_3 | 0_0\n");
+    let one_zone = spread_text("0:2", 1, "a@1 z1,k1 0_0\nb@2 z1,k1 0_1\nc@3 z1,k2");
+    assert_eq!(one_zone, "a: 0_0\nb: 0_1\nc: | 0_0 0_1\n");
+}
+
+/// who is a standby already stays one where that is as far away.
+#[test]
+fn standbys_stay_where_it_is_as_far() {
+    let text = spread_text("0:2", 1, "a@1 z1 0_0\nb@2 z2 0_1\nc@3 z2 | 0_0\nd@4 z1 | 0_1");
+    assert_eq!(text, "a: 0_0\nb: 0_1\nc: | 0_0\nd: | 0_1\n");
+    let moved = spread_text("0:2", 1, "a@1 z1 0_0\nb@2 z1 0_1 | 0_0\nc@3 z2");
+    assert_eq!(moved, "a: 0_0\nb: 0_1\nc: | 0_0 0_1\n");
+}
+
+/// two standbys in three zones, and as many as there are processes; a missing tag is a value.
+#[test]
+fn more_standbys_than_zones() {
+    let text = spread_text("0:1", 2, "a@1 z1 0_0\nb@2 z2\nc@3 z2\nd@4 -");
+    assert_eq!(text, "a: 0_0\nb: | 0_0\nc:\nd: | 0_0\n");
+    let text = spread_text("0:1", 5, "a@1 z1 0_0\nb@2 z1\nc@3 z2");
+    assert_eq!(text, "a: 0_0\nb: | 0_0\nc: | 0_0\n");
+}
+
+/// tags that tell each process apart say nothing, and cost nothing.
+#[test]
+fn tags_of_single_processes_are_left_out() {
+    let members: Vec<_> = (0..200).map(|it| format!("m{it}@p{it} z{},host{it}", it % 3)).collect();
+    let text = spread_text("0:200", 1, &members.join("\n"));
+    let zone = |line: &str| line[1..line.find(':').unwrap()].parse::<usize>().unwrap() % 3;
+    let mut zones: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+    for line in text.lines() {
+        for task in line.split(' ').skip(1).filter(|it| it.contains('_')) {
+            zones.entry(task).or_default().insert(zone(line));
+        }
+    }
+    assert!(zones.values().all(|it| it.len() == 2), "each task in two zones: {text}");
+}
+
+/// actives are those of `sticky`, and standbys are whole, for any group.
+#[test]
+fn spread_moves_no_active_task() {
+    for seed in 0..GROUPS {
+        let mut random = Random(seed);
+        let group = random_group(&mut random);
+        let space = TaskSpace::new(group.topology.clone());
+        let zones: Vec<_> = (0..4).map(|it| Str::from(format!("z{it}"))).collect();
+        let mut spec = GroupSpec::new(&space, group.standbys);
+        for member in &group.members {
+            let at = spec.add_member(&member.process);
+            spec.spread_values(at, [zones.get(usize::try_from(random.below(5)).unwrap())]);
+            spec.previous_active(at, member.active.iter().map(|(id, partition)| (id, *partition)));
+        }
+        let (sticky, spread) = (Assignor::Sticky.assign(&spec), Assignor::Spread.assign(&spec));
+        for task in (0..space.len()).map(Task) {
+            assert_eq!(sticky.active_owner(task), spread.active_owner(task), "seed {seed}");
+        }
+        Assigned { group: group.clone(), space: space.clone(), assignment: spread }.check_invariants();
+    }
+}

@@ -118,7 +118,10 @@ impl StreamsHeartbeatReply {
 pub enum GroupTask {
     ResolveRegexes(ResolveRegexes),
     /// Where these partitions, topics by id, end; for a streams group that waits for state (W-9).
-    ChangelogEnds { group: Str, partitions: Vec<(Uuid, i32)> },
+    ChangelogEnds {
+        group: Str,
+        partitions: Vec<(Uuid, i32)>,
+    },
 }
 
 /// Which topics the regular expressions of a consumer group mean, out of those that the caller may
@@ -137,7 +140,10 @@ pub struct ResolveRegexes {
 pub enum GroupTaskResult {
     ResolveRegexes(ResolvedRegexes),
     /// Without the partitions that this broker does not have.
-    ChangelogEnds { group: Str, ends: Vec<PartitionEnd> },
+    ChangelogEnds {
+        group: Str,
+        ends: Vec<PartitionEnd>,
+    },
 }
 
 /// The end of a [`ResolveRegexes`].

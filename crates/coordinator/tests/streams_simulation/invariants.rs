@@ -3,19 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use coordinator::group::GroupShard;
-use coordinator::group::streams::{StreamsGroup, StreamsMember};
 use coordinator::group::streams::tasks::{AssignedTasks, TaskId};
+use coordinator::group::streams::{StreamsGroup, StreamsMember};
 use wire::Str;
 
 use crate::client::Client;
 
-pub(crate) fn check(shard: &GroupShard, clients: &[Client]) {
-    let Some(group) = shard.hard().streams(&Str::from("g")) else { return };
+/// Gives the number of warm-ups.
+pub(crate) fn check(shard: &GroupShard, clients: &[Client]) -> usize {
+    let Some(group) = shard.hard().streams(&Str::from("g")) else { return 0 };
     one_owner(group);
     one_copy_in_a_process(group);
     epochs(group);
     no_task_runs_twice(group, clients);
-    few_warmups(group);
+    few_warmups(group)
 }
 
 /// 363.
@@ -70,10 +71,11 @@ fn epochs(group: &StreamsGroup) {
 }
 
 /// W-3, with the largest setting that the world ever has.
-fn few_warmups(group: &StreamsGroup) {
+fn few_warmups(group: &StreamsGroup) -> usize {
     let held = |it: &StreamsMember| it.current.assigned.warmup.len() + it.current.pending.warmup.len();
     let count: usize = group.members().values().map(held).sum();
     assert!(count <= 2, "{count} warm-ups at once");
+    count
 }
 
 /// What it is all for: no two members that the coordinator counts on process the same partition.

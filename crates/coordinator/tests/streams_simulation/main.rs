@@ -16,6 +16,7 @@ const EVENTS: usize = 300;
 
 #[test]
 fn any_order_of_events() {
+    let mut warmups = 0;
     let runs = (1..=40).chain([testkit::seed::seed()]);
     for seed in runs {
         println!("SEED={seed}");
@@ -24,5 +25,7 @@ fn any_order_of_events() {
             world.random_event();
         }
         world.come_to_rest();
+        warmups += world.warmups;
     }
+    assert!(warmups > 1000, "warm-ups are tested too: {warmups}");
 }

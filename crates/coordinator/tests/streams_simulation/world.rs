@@ -7,7 +7,7 @@ use catalog::entry::{PartitionEntry, Resource, TopicEntry};
 use catalog::{Entry, Image};
 use coordinator::group::streams::GroupState;
 use coordinator::group::{GroupReply, GroupRequest, GroupShard, GroupTask, GroupTaskResult, PartitionEnd};
-use coordinator::{TaskId, At, Caller, Cx, Entropy, Event, Machine, Millis, Output, Ticket, TopicsChange};
+use coordinator::{At, Caller, Cx, Entropy, Event, Machine, Millis, Output, TaskId, Ticket, TopicsChange};
 use wire::consumer_offsets::Record;
 use wire::{LogRecord, Str, StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse, Uuid};
 
@@ -34,6 +34,8 @@ pub(crate) struct World {
     /// The faults have stopped.
     resting: bool,
     group_epoch: i32,
+    /// Warm-ups that were seen, counted after each event.
+    pub(crate) warmups: usize,
 }
 
 impl World {
@@ -52,6 +54,7 @@ impl World {
             tasks: Vec::new(),
             resting: false,
             group_epoch: 0,
+            warmups: 0,
         };
         let resource = Resource::Broker(String::new());
         let (key, value) = ("thalweg.streams.warmup.timeout.ms".to_owned(), Some("60000".to_owned()));
@@ -110,7 +113,7 @@ impl World {
     }
 
     fn check(&mut self) {
-        invariants::check(&self.shard, &self.clients);
+        self.warmups += invariants::check(&self.shard, &self.clients);
         let epoch = self.shard.hard().streams(&Str::from("g")).map_or(0, |it| it.epoch);
         assert!(epoch >= self.group_epoch, "the group's epoch went back");
         self.group_epoch = epoch;

@@ -1,13 +1,12 @@
 //! One group of StreamsGroupDescribe (D-3).
 
 use super::configure::ConfiguredTopology;
-use super::image::settings;
+use super::image::{assignor, settings};
 use super::records::by_subtopology;
 use super::soft::{MemberOffsets, StreamsSoft};
 use super::tasks::{TaskId, Tasks};
 use super::topology::{InternalTopic, Topology};
 use super::{StreamsGroup, StreamsMember, description};
-use crate::assign::Assignor;
 use crate::group::step::Step;
 use wire::Str;
 use wire::streams_group_describe::response as described;
@@ -15,8 +14,7 @@ use wire::streams_group_describe::response as described;
 pub fn describe(step: &Step<'_>, group_id: &Str, group: &StreamsGroup) -> described::DescribedGroup {
     let soft = step.soft.streams.get(group_id);
     let configured = soft.and_then(|it| it.configured.as_deref());
-    let assignor =
-        Assignor::by_name(&settings(step.image, group_id).assignor_name).unwrap_or(Assignor::Sticky);
+    let assignor = assignor(step.image, settings(step.image, group_id));
     let (topology_description_status, topology_description) = description::describe(step.image, group);
     described::DescribedGroup {
         group_id: group_id.clone(),

@@ -28,7 +28,7 @@ use catalog::config::StreamsGroupSettings;
 
 use super::configure::{ConfiguredTopology, configure};
 use super::hash::TopicHashes;
-use super::image::{ImageTopics, may_deviate, settings};
+use super::image::{ImageTopics, assignor, may_deviate, settings};
 use super::reconcile::{MustRejoin, Reconciliation};
 use super::records::{self, GroupMetadata};
 use super::request::{self, JOIN, invalid};
@@ -40,7 +40,8 @@ use super::tasks::Tasks;
 use super::topology::Topology;
 use super::warmup::plan::Planned;
 use super::{
-    Current, Endpoint, MemberMetadata, MemberState, StreamsGroup, StreamsMember, description, leave, timers, warmup,
+    Current, Endpoint, MemberMetadata, MemberState, StreamsGroup, StreamsMember, description, leave, timers,
+    warmup,
 };
 use crate::group::classic::{self, Live};
 use crate::group::fail::Fail;
@@ -215,6 +216,8 @@ pub(super) struct Decision {
     pub tasks_changed: bool,
     /// A target was computed; with the process of the newcomer for whom.
     pub assigned_for: Option<Option<Str>>,
+    /// Or what it must still give up.
+    pub is_reconciled: bool,
     pub endpoint_changed: bool,
     /// The group had a topology before.
     pub had_topology: bool,
@@ -274,7 +277,8 @@ impl<'a> Heartbeat<'a> {
             offsets: &self.soft.offsets,
             updated_offsets: offsets.as_ref(),
             standby_replicas: self.settings.num_standby_replicas,
-            assignor_name: &self.settings.assignor_name,
+            assignor: assignor(self.image, self.settings),
+            spread_tags: &self.settings.rack_aware_assignment_tags,
         };
         let delayed_until = delay_until.or(self.delayed_until);
         let (goal, planned) = self.goal(epoch, delayed_until, &assignment, &mut records);
@@ -284,6 +288,7 @@ impl<'a> Heartbeat<'a> {
         let has_same_tasks = |it: &Current| it.assigned.same_tasks(&member.current.assigned);
         Ok(Decision {
             revocation: self.revocation(next.as_ref(), &metadata),
+            is_reconciled: next.is_some(),
             tasks_changed: next.as_ref().is_some_and(|it| !has_same_tasks(it)),
             assigned_for: is_assigned.then(|| known.is_none().then(|| metadata.process_id.detach())),
             endpoint_changed: metadata.user_endpoint != member.metadata.user_endpoint,

@@ -4,6 +4,7 @@ use catalog::Image;
 use catalog::config::{Profile, StreamsGroupSettings};
 
 use super::configure::{TopicView, Topics};
+use crate::assign::Assignor;
 use crate::machine::Millis;
 use wire::Str;
 
@@ -39,6 +40,15 @@ pub(super) fn resting_members_max(image: &Image) -> usize {
     let shards = image.topic(GROUPS_TOPIC).map_or(1, |it| it.partitions.len().max(1));
     let budget = image.broker().thalweg_group_heartbeat_budget;
     usize::try_from(budget).unwrap_or(0) / shards
+}
+
+/// the one that the group names; else `spread` where tags say over what, else the broker's first.
+pub(super) fn assignor(image: &Image, settings: &StreamsGroupSettings) -> Assignor {
+    let has_tags = !settings.rack_aware_assignment_tags.is_empty();
+    if !settings.assignor_is_set && has_tags && may_deviate(image) {
+        return Assignor::Spread;
+    }
+    Assignor::by_name(&settings.assignor_name).unwrap_or(Assignor::Sticky)
 }
 
 pub(in crate::group) struct ImageTopics<'a>(pub &'a Image);

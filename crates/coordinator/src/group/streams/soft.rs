@@ -103,7 +103,7 @@ impl StreamsSoft {
         if let Some(planned) = decision.planned.take() {
             self.warmups.remember(planned);
         }
-        self.warmups.tasks_changed |= decision.tasks_changed;
+        self.warmups.tasks_changed |= decision.is_reconciled;
         if let Some(process) = decision.assigned_for.take() {
             self.assigned_for = process;
         }

@@ -41,8 +41,9 @@ pub(super) struct Assignment<'a> {
     pub offsets: &'a BTreeMap<Str, MemberOffsets>,
     pub updated_offsets: Option<&'a MemberOffsets>,
     pub standby_replicas: i32,
-    /// As set; a name that is no longer known gives way to the default.
-    pub assignor_name: &'a str,
+    pub assignor: Assignor,
+    /// Client tags over which copies are spread, most important first.
+    pub spread_tags: &'a [String],
 }
 
 impl Assignment<'_> {
@@ -52,11 +53,10 @@ impl Assignment<'_> {
         let Some(space) = self.configured.task_space() else {
             return members.into_keys().map(|id| (id.clone(), Tasks::default())).collect();
         };
-        let assignor = Assignor::by_name(self.assignor_name).unwrap_or(Assignor::Sticky);
         let mut spec = GroupSpec::new(&space, u32::try_from(self.standby_replicas).unwrap_or(0));
         let members: Vec<_> = members.into_iter().collect();
         let places: Vec<_> = members.iter().map(|(id, member)| self.add(&mut spec, id, member)).collect();
-        let by_member = assignor.assign(&spec).by_member();
+        let by_member = self.assignor.assign(&spec).by_member();
         let targets = members.iter().zip(places).map(|((id, _), place)| {
             let active = self.task_set(&space, by_member.active(place));
             let standby = self.task_set(&space, by_member.standby(place));
@@ -82,6 +82,11 @@ impl Assignment<'_> {
     /// what a member has now, without what it must give up, and the offsets that it reported.
     fn add<'s>(&'s self, spec: &mut GroupSpec<'s>, id: &Str, member: &Member<'s>) -> crate::assign::Member {
         let place = spec.add_member(&member.metadata.process_id);
+        if self.assignor == Assignor::Spread {
+            let tags = &member.metadata.client_tags;
+            let values = self.spread_tags.iter().map(|tag| tags.get(tag.as_bytes()));
+            spec.spread_values(place, values.chain([member.metadata.rack_id.as_ref()]));
+        }
         if let Some(known) = member.known {
             let assigned = &known.current.assigned;
             spec.previous_active(
@@ -90,7 +95,11 @@ impl Assignment<'_> {
             );
             spec.previous_standby(
                 place,
-                assigned.standby.iter().chain(&assigned.warmup).map(|task| (&task.subtopology, task.partition)),
+                assigned
+                    .standby
+                    .iter()
+                    .chain(&assigned.warmup)
+                    .map(|task| (&task.subtopology, task.partition)),
             );
         }
         let is_updated = self.updated.is_some_and(|(updated, _)| updated == id);

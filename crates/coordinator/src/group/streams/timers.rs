@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::heartbeat::{Decision, Revocation};
-use super::image::settings;
+use super::image::{assignor, settings};
 use super::leave::remove_member;
 use super::target::{self, Assignment};
 use super::{MemberState, StreamsSoft, warmup};
@@ -61,6 +61,7 @@ pub fn initial_delay_over(step: &mut Step<'_>, group_id: &Str) {
     if group.epoch <= group.assignment_epoch {
         return;
     }
+    let group_settings = settings(step.image, group_id);
     let assignment = Assignment {
         group,
         updated: None,
@@ -68,7 +69,8 @@ pub fn initial_delay_over(step: &mut Step<'_>, group_id: &Str) {
         offsets: &soft.offsets,
         updated_offsets: None,
         standby_replicas: target::stored_standby_replicas(group).unwrap_or(0),
-        assignor_name: &settings(step.image, group_id).assignor_name,
+        assignor: assignor(step.image, group_settings),
+        spread_tags: &group_settings.rack_aware_assignment_tags,
     };
     let targets = assignment.compute();
     let planned = warmup::plan::Planner {

@@ -184,7 +184,8 @@ pub(super) fn carry_on(step: &mut Step<'_>, group_id: &Str) {
     }
     let asked: BTreeSet<TaskId> = warmups.wanted.iter().take(ASKED_MAX).cloned().collect();
     warmups.wanted.retain(|task| !asked.contains(task));
-    let logs = |task| changelogs(step.image, configured, task).filter(|it| !it.is_source).filter_map(|it| it.log);
+    let logs =
+        |task| changelogs(step.image, configured, task).filter(|it| !it.is_source).filter_map(|it| it.log);
     let partitions = asked.iter().flat_map(logs).collect();
     *last_task += 1;
     let id = machine::TaskId(*last_task);

@@ -176,10 +176,8 @@ impl<'a> Planner<'a> {
     /// W-1, over the whole target.
     fn stakes(&self, members: &Members<'a>) -> Vec<Stake<'a>> {
         let subtopologies = self.configured.subtopologies.iter().flatten();
-        let stateful: BTreeSet<&Str> = subtopologies
-            .filter(|(_, it)| !it.state_changelog_topics.is_empty())
-            .map(|(id, _)| id)
-            .collect();
+        let stateful: BTreeSet<&Str> =
+            subtopologies.filter(|(_, it)| !it.state_changelog_topics.is_empty()).map(|(id, _)| id).collect();
         let mut stakes = Vec::new();
         for (heir, target) in self.targets {
             let Some(process) = members.process_of(heir) else { continue };
@@ -199,18 +197,12 @@ impl<'a> Planner<'a> {
 
     /// The member that has the task and was not told to give it up.
     fn owner(&self, task: &TaskId) -> Option<&'a Str> {
-        let has = |id: &&Str| {
-            self.group.member(id).is_some_and(|it| it.current.assigned.active.contains_key(task))
-        };
+        let has =
+            |id: &&Str| self.group.member(id).is_some_and(|it| it.current.assigned.active.contains_key(task));
         self.group.holders.of(task, Role::Active).find(has)
     }
 
-    fn plan(
-        &self,
-        members: &Members<'a>,
-        stakes: Vec<Stake<'a>>,
-        same_target: Option<&Plan>,
-    ) -> Planned {
+    fn plan(&self, members: &Members<'a>, stakes: Vec<Stake<'a>>, same_target: Option<&Plan>) -> Planned {
         let mut planned = Planned::default();
         let moving = same_target.map(|it| it.moving.clone()).unwrap_or_default();
         planned.plan = Plan { limits: self.limits, moving, ..Plan::default() };
@@ -265,7 +257,8 @@ impl<'a> Planner<'a> {
     /// W-5, W-6 and W-7.
     fn is_decided(&self, stake: &Stake<'a>, silent: &BTreeSet<Str>, members: &Members<'a>) -> bool {
         let moves = self.old().and_then(|it| it.moving.get(stake.task)) == Some(stake.process);
-        let is_over = self.before(stake).and_then(|it| it.copy.as_ref()).is_some_and(|it| it.until <= self.now);
+        let is_over =
+            self.before(stake).and_then(|it| it.copy.as_ref()).is_some_and(|it| it.until <= self.now);
         moves || is_over || silent.contains(stake.process) || self.never_reports(members.of(stake.process))
     }
 
@@ -403,8 +396,7 @@ impl<'a> Planner<'a> {
     fn wanted(&self, plan: &Plan) -> BTreeSet<TaskId> {
         let reporter = self.updated.filter(|it| it.offsets.is_some()).map(|it| it.process_id);
         let is_wanted = |(task, stay): &(&TaskId, &Stay)| {
-            !self.warmups.ends.contains_key(*task)
-                || (stay.copy.is_some() && reporter == Some(&stay.process))
+            !self.warmups.ends.contains_key(*task) || (stay.copy.is_some() && reporter == Some(&stay.process))
         };
         plan.staying.iter().filter(is_wanted).map(|(task, _)| task.clone()).collect()
     }
