@@ -59,18 +59,19 @@ impl Partitions {
         &self.lanes
     }
 
-    /// Opens what the first image has, and removes what a deletion cut short has left.
+    /// Sets aside what the first image does not know, which may have the name of a topic that was made again, and
+    /// opens what it has.
     pub(crate) async fn start(&self, image: &Image) {
-        for topic in image.topics() {
-            self.open_topic(image, topic).await;
-        }
         for lane in &self.lanes {
             for left in lane.partitions() {
                 let known = image.topic_by_id(left.id.topic_id).is_some();
-                if !known && let Err(refused) = lane.remove(&left.id).await {
-                    warn!(partition = %left.id, %refused, "left over partition can't be removed");
+                if !known && let Err(refused) = lane.set_aside(&left.id).await {
+                    warn!(partition = %left.id, %refused, "unknown partition can't be set aside");
                 }
             }
+        }
+        for topic in image.topics() {
+            self.open_topic(image, topic).await;
         }
     }
 

@@ -141,6 +141,13 @@ impl Lane for FaultyLane {
         self.inner.remove(id)
     }
 
+    fn set_aside(&self, id: &PartitionId) -> BoxFuture<'_, Result<(), Refused>> {
+        if let Some(log) = self.logs.lock().remove(id) {
+            log.end(Refused::Gone);
+        }
+        self.inner.set_aside(id)
+    }
+
     fn fenced(&self) -> watch::Receiver<bool> {
         self.fenced.subscribe()
     }

@@ -60,6 +60,12 @@ pub trait Lane: Send + Sync {
     /// Removes a partition and all of its records. Nothing happens if it is not there.
     fn remove(&self, id: &PartitionId) -> BoxFuture<'_, Result<(), Refused>>;
 
+    /// Takes a partition that the metadata does not know out of use. An engine whose lanes outlive the metadata
+    /// keeps the records under another name, since it may be the metadata that is wrong.
+    fn set_aside(&self, id: &PartitionId) -> BoxFuture<'_, Result<(), Refused>> {
+        self.remove(id)
+    }
+
     /// Becomes true when the lane dies (rule 3).
     fn fenced(&self) -> watch::Receiver<bool>;
 
@@ -446,7 +452,7 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Fenced => f.write_str("the lane has another owner or is closed"),
-            Self::Full => f.write_str("no room is left"),
+            Self::Full => f.write_str("no room is left, or too many files are open"),
             Self::Gone => f.write_str("removed"),
             Self::Corrupt(place) => write!(f, "damaged: {place}"),
             Self::Io(error) => write!(f, "storage failed: {error}"),

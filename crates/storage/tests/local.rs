@@ -4,9 +4,10 @@
 
 mod common;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -15,8 +16,8 @@ use common::{Folder, Local, config, start};
 use storage::conformance::{self, append, batch, batches_of, durable, partition, read_all, small, wait};
 use storage::local::Op;
 use storage::{
-    Aborted, Batches, Durability, Lanes, LocalConfig, LocalEngine, PartitionSnapshot, Refused, Slice, Span,
-    StartError,
+    Aborted, Batches, Durability, Engine, Journal, Lanes, LocalConfig, LocalEngine, PartitionId,
+    PartitionSnapshot, Refused, Slice, Span, StartError, Uuid,
 };
 
 #[test]
@@ -91,12 +92,15 @@ fn directory_looks_like_kafkas() {
         names(&folder.0),
         [
             ".lock",
+            "__thalweg_journal-0",
             "log-start-offset-checkpoint",
             "meta.properties",
             "recovery-point-offset-checkpoint",
             "t-0",
             "thalweg.clean",
             "thalweg.format",
+            "thalweg.log-starts",
+            "thalweg.recovery-points",
         ]
     );
     // Batches of about 670 bytes: two fill a segment of 2,000.
@@ -113,7 +117,10 @@ fn directory_looks_like_kafkas() {
     let text = |path: &Path| fs::read_to_string(path).unwrap();
     assert_eq!(text(&dir.join("leader-epoch-checkpoint")), "0\n2\n0 0\n2 5\n");
     assert_eq!(text(&dir.join("partition.metadata")), "version: 0\ntopic_id: AQEBAQEBAQEBAQEBAQEBAQ\n");
-    assert_eq!(text(&folder.0.join("recovery-point-offset-checkpoint")), "0\n1\nt 0 8\n");
+    assert_eq!(
+        text(&folder.0.join("recovery-point-offset-checkpoint")),
+        "0\n2\n__thalweg_journal 0 0\nt 0 8\n"
+    );
     assert_eq!(text(&folder.0.join("log-start-offset-checkpoint")), "0\n0\n");
     assert_eq!(text(&folder.0.join("thalweg.format")), "level=1\nepoch=0\n");
     let properties = text(&folder.0.join("meta.properties"));
@@ -398,4 +405,250 @@ fn creating_partitions_is_quick() {
     logs.iter().for_each(|log| append(&**log, &[batch(0, 1, 10, 0)]));
     logs.iter().for_each(|log| durable(&**log, 1));
     println!("first records of 50 partitions durable in {:?}", begun.elapsed());
+}
+
+/// All files below a folder with their contents, but for the lock.
+fn files(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut out = BTreeMap::new();
+    for entry in fs::read_dir(path).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            out.extend(files(&path));
+        } else if !path.ends_with(".lock") {
+            out.insert(path.clone(), fs::read(&path).unwrap());
+        }
+    }
+    out
+}
+
+fn of(dirs: &[&Folder]) -> LocalConfig {
+    LocalConfig { dirs: dirs.iter().map(|it| it.0.clone()).collect(), ..config(&dirs[0].0) }
+}
+
+fn started(dirs: &[&Folder]) -> LocalEngine {
+    LocalEngine::start(of(dirs)).unwrap()
+}
+
+fn refusal(dirs: &[&Folder]) -> StartError {
+    LocalEngine::start(of(dirs)).map(drop).unwrap_err()
+}
+
+fn journal_file(folder: &Folder) -> PathBuf {
+    folder.0.join("__thalweg_journal-0/00000000000000000000.log")
+}
+
+/// Two directories with a journal of three entries and a partition in each.
+fn lived() -> (Folder, Folder) {
+    let (a, b) = (Folder::fast(), Folder::fast());
+    let engine = started(&[&a, &b]);
+    let journal = engine.journal().unwrap();
+    for n in 0..3 {
+        wait(journal.append(n, vec![n.to_string().into()])).unwrap();
+    }
+    for number in 0..2 {
+        let lane = wait(engine.open(number, engine.grant())).unwrap();
+        let log = lane.log(&partition(i32::try_from(number).unwrap())).unwrap();
+        append(&*log, &[batch(0, 3, 30, 0)]);
+        durable(&*log, 3);
+    }
+    (a, b)
+}
+
+/// The journal is used from where it lies, whatever the order of directories is.
+#[test]
+fn journal_is_found_in_any_directory() {
+    let (a, b) = lived();
+    let fresh = Folder::fast();
+    for dirs in [[&a, &b, &fresh], [&b, &fresh, &a], [&fresh, &b, &a]] {
+        let engine = started(&dirs);
+        assert_eq!(engine.journal().unwrap().head(), 3);
+        assert!(!journal_file(&b).exists() && !journal_file(&fresh).exists());
+    }
+}
+
+/// Without the journal, what is there would look like leftovers: nothing is started, and nothing changes.
+#[test]
+fn start_without_the_journal_is_refused() {
+    let (_lost, b) = lived();
+    let before = files(&b.0);
+    let empty = Folder::fast();
+    for dirs in [vec![&empty, &b], vec![&b]] {
+        let error = refusal(&dirs);
+        assert!(
+            matches!(&error, StartError::NoJournal { evidence } if evidence.starts_with(&b.0)),
+            "{error}"
+        );
+        assert_eq!(files(&b.0), before);
+    }
+    assert_eq!(files(&empty.0), BTreeMap::new());
+    // A partition of Kafka's, also without Kafka's meta.properties.
+    let kafka = Folder::fast();
+    fs::create_dir(kafka.0.join("foo-0")).unwrap();
+    fs::write(kafka.0.join("foo-0/partition.metadata"), "version: 0\ntopic_id: qJg5PQaIRsGSQth1x0wdVQ\n")
+        .unwrap();
+    assert!(matches!(refusal(&[&kafka]), StartError::NoJournal { .. }));
+}
+
+#[test]
+fn two_journals_are_refused() {
+    let ((a, _), (c, _)) = (lived(), lived());
+    fs::copy(a.0.join("meta.properties"), c.0.join("meta.properties")).unwrap();
+    assert!(matches!(refusal(&[&a, &c]), StartError::TwoJournals { .. }));
+}
+
+/// An entry was flushed before it was answered: a changed bit is damage, and never a torn tail.
+#[test]
+fn changed_bit_in_the_journal_is_refused() {
+    let (a, b) = lived();
+    let whole = fs::read(journal_file(&a)).unwrap();
+    for at in 0..whole.len() {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x10;
+        fs::write(journal_file(&a), &bytes).unwrap();
+        let error = refusal(&[&a, &b]);
+        assert!(matches!(error, StartError::DamagedJournal(_)), "byte {at}: {error}");
+        assert_eq!(fs::read(journal_file(&a)).unwrap(), bytes);
+    }
+    fs::write(journal_file(&a), &whole).unwrap();
+    let engine = started(&[&a, &b]);
+    assert_eq!(engine.journal().unwrap().head(), 3);
+}
+
+/// The damage is also seen after an orderly stop; a write that was cut short is none.
+#[test]
+fn journal_is_checked_after_an_orderly_stop_too() {
+    let (a, b) = lived();
+    let stop = || {
+        let engine = started(&[&a, &b]);
+        for number in 0..2 {
+            wait(wait(engine.open(number, engine.grant())).unwrap().close()).unwrap();
+        }
+    };
+    let whole = fs::read(journal_file(&a)).unwrap();
+    let mut torn = whole.clone();
+    torn.extend(&whole[..65]);
+    fs::write(journal_file(&a), torn).unwrap();
+    stop();
+    assert_eq!(fs::read(journal_file(&a)).unwrap(), whole);
+    let mut bytes = whole;
+    bytes[30] ^= 1;
+    fs::write(journal_file(&a), bytes).unwrap();
+    assert!(matches!(refusal(&[&a, &b]), StartError::DamagedJournal(_)));
+}
+
+/// Folders of others are left alone; a partition that the metadata does not know keeps its records.
+#[test]
+fn unknown_folders_are_kept() {
+    let folder = Folder::fast();
+    let others =
+        ["photos-2024/a.jpg", "photos-delete/a.jpg", "foo-0/00000000000000000000.log", "bar-1/x.tmp"];
+    drop(started(&[&folder]));
+    for other in others {
+        let path = folder.0.join(other);
+        fs::create_dir(path.parent().unwrap()).unwrap();
+        fs::write(path, "precious").unwrap();
+    }
+    fs::create_dir(folder.0.join("empty-3")).unwrap();
+    fs::create_dir(folder.0.join(format!("t-9.{}-delete", "0a".repeat(16)))).unwrap();
+    let (_engine, lane) = start(config(&folder.0));
+    append(&*lane.log(&partition(0)).unwrap(), &[batch(0, 1, 30, 0)]);
+    let records = fs::read(folder.0.join("t-0/00000000000000000000.log")).unwrap();
+    wait(lane.set_aside(&partition(0))).unwrap();
+    for other in others {
+        assert_eq!(fs::read(folder.0.join(other)).unwrap(), b"precious");
+    }
+    assert!(folder.0.join("empty-3").exists());
+    let named = |end: &str| {
+        let all = fs::read_dir(&folder.0).unwrap().map(|it| it.unwrap().path());
+        all.filter(|it| it.to_str().unwrap().ends_with(end)).collect::<Vec<_>>()
+    };
+    assert_eq!(named("0a-delete").len(), 0);
+    let [stray] = &*named("-stray") else { panic!("one folder is set aside") };
+    assert!(stray.file_name().unwrap().to_str().unwrap().starts_with("t-0."));
+    assert_eq!(fs::read(stray.join("00000000000000000000.log")).unwrap(), records);
+    assert_eq!(lane.partitions().len(), 0);
+    let other = |topic: &str, index| PartitionId { topic_id: Uuid([8; 16]), topic: topic.into(), index };
+    assert!(matches!(lane.log(&other("photos", 2024)), Err(Refused::Corrupt(_))));
+    assert!(lane.log(&other("foo", 0)).is_ok());
+    let rest = named("-stray").into_iter().find(|it| it != stray).unwrap();
+    assert_eq!(fs::read(rest.join("00000000000000000000.log")).unwrap(), b"precious");
+}
+
+/// A topic that was deleted and made again gets neither the recovery point nor the start of the one before.
+#[test]
+fn recreated_partition_starts_at_its_own_offsets() {
+    for (orderly, kafkas_only) in [(true, false), (false, false), (true, true)] {
+        let folder = Folder::fast();
+        let old = partition(0);
+        let new = PartitionId { topic_id: Uuid([9; 16]), ..old.clone() };
+        {
+            let (_engine, lane) = start(config(&folder.0));
+            let log = lane.log(&old).unwrap();
+            append(&*log, &[batch(0, 50, 10, 0), batch(50, 1, 10, 0)]);
+            durable(&*log, 51);
+            wait(log.trim(50)).unwrap();
+            if orderly { wait(lane.close()).unwrap() } else { wait(lane.checkpoint()).unwrap() }
+        }
+        if kafkas_only {
+            for own in ["thalweg.recovery-points", "thalweg.log-starts"] {
+                fs::remove_file(folder.0.join(own)).unwrap();
+            }
+        }
+        {
+            let (_engine, lane) = start(config(&folder.0));
+            assert_eq!(lane.log(&old).unwrap().ends().borrow().start, 50);
+            wait(lane.remove(&old)).unwrap();
+            let log = lane.log(&new).unwrap();
+            append(&*log, &[batch(0, 3, 10, 0)]);
+            durable(&*log, 3);
+        }
+        for crash in 0..3 {
+            let (_engine, lane) = start(config(&folder.0));
+            let [found] = &*lane.partitions() else { panic!("one partition") };
+            assert_eq!((&found.id, &found.damage), (&new, &None), "crash {crash}");
+            let log = lane.log(&new).unwrap();
+            let ends = *log.ends().borrow();
+            assert_eq!((ends.start, ends.end), (0, 3), "crash {crash}");
+            assert_eq!(batches_of(&read_all(&*log, 0, 3)).len(), 1);
+        }
+    }
+}
+
+/// That too many files are open passes: a partition that could not roll, or be made, works afterwards.
+#[test]
+fn too_many_open_files_pass() {
+    let folder = Folder::fast();
+    let out = Arc::new(AtomicBool::new(false));
+    let seen = out.clone();
+    let root = folder.0.clone();
+    let faults = move |op, path: &Path| match op {
+        Op::Create if seen.load(Ordering::Relaxed) && path.extension().is_some() => {
+            Err(io::Error::from_raw_os_error(24))
+        }
+        // What opens a folder to flush it.
+        Op::Sync if seen.load(Ordering::Relaxed) && path.is_dir() && path != root => {
+            Err(io::Error::from_raw_os_error(23))
+        }
+        _ => Ok(()),
+    };
+    let (_engine, lane) = start(LocalConfig { faults: Some(Arc::new(faults)), ..config(&folder.0) });
+    let log = lane.log(&partition(0)).unwrap();
+    log.configure(small());
+    for n in 0..2 {
+        append(&*log, &[batch(n, 1, 900, 0)]);
+    }
+    durable(&*log, 2);
+    out.store(true, Ordering::Relaxed);
+    let next = Batches::new(vec![batch(2, 1, 900, 0)]);
+    assert!(matches!(log.append(next.clone()), Err(Refused::Full)));
+    assert!(matches!(lane.log(&partition(1)).map(drop), Err(Refused::Full)));
+    assert_eq!(log.ends().borrow().end, 2);
+    assert!(!*lane.fenced().borrow());
+    out.store(false, Ordering::Relaxed);
+    log.append(next).unwrap();
+    out.store(true, Ordering::Relaxed);
+    durable(&*log, 3);
+    out.store(false, Ordering::Relaxed);
+    append(&*lane.log(&partition(1)).unwrap(), &[batch(0, 1, 50, 0)]);
+    assert!(!*lane.fenced().borrow());
 }

@@ -132,12 +132,20 @@ async fn serve(plan: Plan, print: Option<Print>) -> Result<u8, String> {
     // it holds the locks of the directories.
     let engine = LocalEngine::start(plan.storage).map_err(|problem| problem.to_string())?;
     let storage = open(&engine).await?;
+    let mut offline = engine.journal_offline();
     let running = Running::start(plan.settings, storage, Arc::new(AllowAll)).await;
     let running = running.map_err(|problem| problem.to_string())?;
     if print == Some(Print::Json) {
         print_addresses(&running);
     }
-    signals.next().await;
+    tokio::select! {
+        () = signals.next() => {}
+        // The metadata can't change any more, and with one directory nothing can: whoever watches the process
+        // has to see it. An orderly stop could not write anything either.
+        _ = offline.wait_for(|it| *it) => {
+            return Err("the data directory with the metadata journal is offline".to_owned());
+        }
+    }
     info!("stopping");
     tokio::select! {
         () = running.stop() => {

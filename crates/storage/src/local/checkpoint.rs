@@ -11,7 +11,10 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::oneshot;
 
-use super::dir::{CLEAN, LOG_STARTS, Offsets, RECOVERY_POINTS, folder, offsets_text};
+use super::dir::{
+    CLEAN, LOG_STARTS, OWN_LOG_STARTS, OWN_RECOVERY_POINTS, Offsets, RECOVERY_POINTS, offsets_text,
+    own_offsets_text,
+};
 use super::lane::LocalLane;
 use super::log::{LocalLog, full_or_io};
 use super::snapshots;
@@ -159,9 +162,9 @@ impl Room {
 
     fn starts(&mut self, lane: &LocalLane) -> io::Result<()> {
         let logs = lane.all_logs();
-        let starts = logs.iter().map(|log| (folder(&log.id), log.current().start)).filter(|it| it.1 > 0);
+        let starts = logs.iter().map(|log| (log.id.clone(), log.current().start)).filter(|it| it.1 > 0);
         let starts: Offsets = starts.collect();
-        self.write(LOG_STARTS, &starts)?;
+        self.write(LOG_STARTS, OWN_LOG_STARTS, &starts)?;
         for log in logs {
             for segment in log.take_dead_segments() {
                 segment.remove(&self.ground.disk)?;
@@ -191,7 +194,7 @@ impl Room {
     fn write_all(&mut self, lane: &LocalLane) -> io::Result<()> {
         let logs = lane.all_logs();
         // Taken before the files are written: a checkpoint must not promise more than they hold.
-        let points: Offsets = logs.iter().map(|log| (folder(&log.id), log.state.lock().flushed)).collect();
+        let points: Offsets = logs.iter().map(|log| (log.id.clone(), log.state.lock().flushed)).collect();
         let mut beside = Vec::new();
         let mut folders = Vec::new();
         for log in &logs {
@@ -209,7 +212,7 @@ impl Room {
             }
         }
         self.settle(&beside, &folders)?;
-        self.write(RECOVERY_POINTS, &points)?;
+        self.write(RECOVERY_POINTS, OWN_RECOVERY_POINTS, &points)?;
         self.starts(lane)
     }
 
@@ -237,16 +240,17 @@ impl Room {
         Ok(())
     }
 
-    /// Writes a checkpoint file unless it would be the same.
-    fn write(&mut self, name: &'static str, offsets: &Offsets) -> io::Result<()> {
-        let text = offsets_text(offsets);
-        if self.written.get(name) == Some(&text) {
+    /// Writes a checkpoint, Kafka's file and ours, unless it would be the same. Ours is the one that is read.
+    fn write(&mut self, name: &'static str, own: &'static str, offsets: &Offsets) -> io::Result<()> {
+        let text = own_offsets_text(offsets);
+        if self.written.get(own) == Some(&text) {
             return Ok(());
         }
         let Ground { path, disk, .. } = &*self.ground;
-        disk.replace(&path.join(name), text.as_bytes())?;
+        disk.replace(&path.join(name), offsets_text(offsets).as_bytes())?;
+        disk.replace(&path.join(own), text.as_bytes())?;
         disk.sync_path(path)?;
-        self.written.insert(name, text);
+        self.written.insert(own, text);
         Ok(())
     }
 

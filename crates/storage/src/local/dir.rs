@@ -9,10 +9,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::disk::Disk;
-use crate::log::{Epoch, Offset, PartitionId, Uuid};
+use crate::log::{Epoch, Offset, PartitionId, Place, Uuid};
 
 pub(super) const RECOVERY_POINTS: &str = "recovery-point-offset-checkpoint";
 pub(super) const LOG_STARTS: &str = "log-start-offset-checkpoint";
+/// The two above with topic ids. Kafka's files don't have them, so that a topic that was deleted and made again
+/// would get the offsets of the one before.
+pub(super) const OWN_RECOVERY_POINTS: &str = "thalweg.recovery-points";
+pub(super) const OWN_LOG_STARTS: &str = "thalweg.log-starts";
 pub(super) const LEADER_EPOCHS: &str = "leader-epoch-checkpoint";
 pub(super) const METADATA: &str = "partition.metadata";
 pub(super) const CLEAN: &str = "thalweg.clean";
@@ -49,6 +53,20 @@ pub enum StartError {
         /// What is wrong.
         what: String,
     },
+    /// Directories were in use before, and none has the metadata journal.
+    NoJournal {
+        /// What says so.
+        evidence: PathBuf,
+    },
+    /// Two directories have a metadata journal.
+    TwoJournals {
+        /// Folder of the one.
+        first: PathBuf,
+        /// Folder of the other.
+        second: PathBuf,
+    },
+    /// The metadata journal is damaged where it had been flushed.
+    DamagedJournal(Place),
     /// `fsync` durability needs Linux 5.8, from which on `syncfs` reports errors.
     OldKernel(String),
     /// The file system refused.
@@ -76,6 +94,25 @@ impl fmt::Display for StartError {
                 write!(f, "{} has storage level {level}; this version reads up to {LEVEL}", dir.display())
             }
             Self::Foreign { file, what } => write!(f, "{}: {what}", file.display()),
+            Self::NoJournal { evidence } => write!(
+                f,
+                "no directory of log.dirs has the metadata journal (__thalweg_journal-0), but {} is of an earlier \
+                 life or of Kafka. Mount the directory with the journal, or name it in log.dirs; to begin anew, \
+                 use empty directories. Nothing was changed",
+                evidence.display()
+            ),
+            Self::TwoJournals { first, second } => write!(
+                f,
+                "there are two metadata journals, {} and {}. Move the one that is not of this broker's data away \
+                 (the younger one, if a directory was missing at an earlier start)",
+                first.display(),
+                second.display()
+            ),
+            Self::DamagedJournal(place) => write!(
+                f,
+                "the metadata journal is damaged: {place}. This had been flushed, so that it is no torn write. \
+                 Check the disk and restore the folder from a copy; nothing was cut or removed"
+            ),
             Self::OldKernel(release) => {
                 write!(f, "thalweg.durability=fsync needs Linux 5.8 or newer, this is {release}")
             }
@@ -119,6 +156,12 @@ impl Claimed {
         let epoch = read_format(path)?;
         let clean = path.join(CLEAN).exists();
         Ok(Self { path: path.to_owned(), lock, identity, epoch, clean })
+    }
+
+    /// The file that says that the directory was in use.
+    pub(super) fn evidence(&self) -> Option<PathBuf> {
+        let format = self.epoch.map(|_| FORMAT);
+        self.identity.as_ref().map(|_| IDENTITY).or(format).map(|it| self.path.join(it))
     }
 
     /// Writes identity and boot epoch, and takes the clean marker away: from here on a stop is a crash, until
@@ -192,16 +235,59 @@ pub(super) fn parse_folder(name: &str) -> Option<(&str, i32)> {
     (!topic.is_empty() && number >= 0 && number.to_string() == index).then_some((topic, number))
 }
 
-/// Folder of a partition that is being removed: `<topic>-<n>.<id>-delete`, the topic cut if it gets too long.
-pub(super) fn removed_folder(id: &PartitionId, unique: Uuid) -> String {
+/// Folder of a partition that is being removed (`<topic>-<n>.<id>-delete`) or set aside (`…-stray`); the topic is
+/// cut if it gets too long.
+pub(super) fn retired_folder(id: &PartitionId, unique: Uuid, end: &str) -> String {
     let hex = unique.0.iter().fold(String::new(), |mut out, byte| {
         // Writing to a string can't fail.
         let _ = write!(out, "{byte:02x}");
         out
     });
-    let tail = format!("-{}.{hex}{REMOVED}", id.index);
+    let tail = format!("-{}.{hex}{end}", id.index);
     let room = NAME_MAX.saturating_sub(tail.len());
     format!("{}{tail}", id.topic.chars().take(room).collect::<String>())
+}
+
+/// Whether a folder has the name of a partition that is being removed.
+pub(super) fn is_removed_folder(name: &str) -> bool {
+    let parts = name.strip_suffix(REMOVED).and_then(|it| it.rsplit_once('.'));
+    parts.is_some_and(|(partition, hex)| {
+        parse_folder(partition).is_some()
+            && hex.len() == 32
+            && hex.bytes().all(|it| it.is_ascii_digit() || (b'a'..=b'f').contains(&it))
+    })
+}
+
+/// Whether a folder holds no more than what is made of a partition before its first record: the empty file of its
+/// first segment, and `partition.metadata` without a topic.
+pub(super) fn is_half_made(path: &Path) -> bool {
+    let Ok(mut entries) = fs::read_dir(path) else { return false };
+    let first = segment_file(0, "log");
+    let beside = format!("{METADATA}.tmp");
+    entries.all(|entry| {
+        let Ok(entry) = entry else { return false };
+        let name = entry.file_name();
+        let empty = entry.metadata().is_ok_and(|it| it.is_file() && it.len() == 0);
+        name == *beside || (empty && (name == *METADATA || name == *first))
+    })
+}
+
+/// Whether a folder without a topic id is the rest of a partition that a power cut left: it holds files of a
+/// partition and nothing else.
+pub(super) fn is_rest(path: &Path) -> bool {
+    let made = fs::read_to_string(path.join(METADATA)).is_ok_and(|it| parse_metadata(&it).is_some());
+    let Ok(mut entries) = fs::read_dir(path) else { return false };
+    let is_known = |name: &str| {
+        let name = name.strip_suffix(".tmp").unwrap_or(name);
+        let kinds = ["log", "index", "timeindex", "txnindex", "snapshot"];
+        name == METADATA
+            || name == LEADER_EPOCHS
+            || kinds.iter().any(|it| parse_segment_file(name, it).is_some())
+    };
+    !made
+        && entries.all(|entry| {
+            entry.is_ok_and(|it| it.path().is_file() && it.file_name().to_str().is_some_and(is_known))
+        })
 }
 
 /// File of a segment: 20 digits of its first offset, and what it holds.
@@ -225,23 +311,49 @@ pub(super) fn parse_metadata(text: &str) -> Option<Uuid> {
     lines.next()?.strip_prefix("topic_id: ")?.parse().ok()
 }
 
+/// Offsets by partition.
+pub(super) type Offsets = BTreeMap<PartitionId, Offset>;
 /// Offsets by folder of the partition, as Kafka's checkpoint files have them.
-pub(super) type Offsets = BTreeMap<String, Offset>;
+pub(super) type FolderOffsets = BTreeMap<String, Offset>;
 
+/// The text of Kafka's file.
 pub(super) fn offsets_text(offsets: &Offsets) -> String {
     let mut out = format!("0\n{}\n", offsets.len());
-    for (folder, offset) in offsets {
-        let (topic, index) = folder.rsplit_once('-').unwrap_or((folder, "0"));
+    for (PartitionId { topic, index, .. }, offset) in offsets {
         // Writing to a string can't fail.
         let _ = writeln!(out, "{topic} {index} {offset}");
     }
     out
 }
 
+/// The text of our own file.
+pub(super) fn own_offsets_text(offsets: &Offsets) -> String {
+    let mut out = format!("0\n{}\n", offsets.len());
+    for (PartitionId { topic, index, topic_id }, offset) in offsets {
+        // Writing to a string can't fail.
+        let _ = writeln!(out, "{topic} {index} {offset} {topic_id}");
+    }
+    out
+}
+
 /// None if the text is not a whole checkpoint.
-pub(super) fn parse_offsets(text: &str) -> Option<Offsets> {
+pub(super) fn parse_own_offsets(text: &str) -> Option<Offsets> {
     let (count, lines) = checkpoint(text)?;
     let mut out = Offsets::new();
+    for line in lines {
+        let mut words = line.split(' ');
+        let (topic, index, offset) = (words.next()?, words.next()?, words.next()?);
+        let topic_id = words.next()?.parse().ok()?;
+        let id = PartitionId { topic_id, topic: topic.into(), index: index.parse().ok()? };
+        out.insert(id, offset.parse().ok()?);
+    }
+    (out.len() == count).then_some(out)
+}
+
+/// None if the text is not a whole checkpoint.
+pub(super) fn parse_offsets(text: &str) -> Option<FolderOffsets> {
+    let (count, lines) = checkpoint(text)?;
+    let mut out = FolderOffsets::new();
     for line in lines {
         let mut words = line.split(' ');
         let (topic, index, offset) = (words.next()?, words.next()?, words.next()?);
@@ -305,16 +417,23 @@ mod tests {
 
     #[test]
     fn removed_folder_fits_the_longest_topic() {
-        let name = removed_folder(&id(&"x".repeat(249), 123_456), Uuid([1; 16]));
+        let name = retired_folder(&id(&"x".repeat(249), 123_456), Uuid([1; 16]), REMOVED);
         assert!(name.len() == 255 && name.ends_with("-delete") && name.contains("-123456."));
+        assert!(is_removed_folder(&name));
+        for other in ["photos-delete", "a-0.b-delete", "a-0-delete", &name.replace(REMOVED, STRAY)] {
+            assert!(!is_removed_folder(other), "{other}");
+        }
     }
 
     #[test]
     fn checkpoints_are_read_back_or_not_at_all() {
-        let offsets = Offsets::from([("a-b-0".to_owned(), 7), ("t-11".to_owned(), 0)]);
+        let offsets = Offsets::from([(id("a-b", 0), 7), (id("t", 11), 0)]);
         let text = offsets_text(&offsets);
         assert_eq!(text, "0\n2\na-b 0 7\nt 11 0\n");
-        assert_eq!(parse_offsets(&text), Some(offsets));
+        let by_folder = FolderOffsets::from([("a-b-0".to_owned(), 7), ("t-11".to_owned(), 0)]);
+        assert_eq!(parse_offsets(&text), Some(by_folder));
+        assert_eq!(parse_own_offsets(&own_offsets_text(&offsets)), Some(offsets));
+        assert_eq!(parse_own_offsets(&text), None);
         assert_eq!(parse_offsets("0\n2\na 0 7\n"), None);
         assert_eq!(parse_offsets(""), None);
         let epochs = vec![(0, 0), (3, 17)];

@@ -120,6 +120,13 @@ impl Disk {
         fs::remove_dir_all(path)
     }
 
+    /// Removes a folder that holds no more than these files. Needs no file descriptor.
+    pub(super) fn remove_made(&self, path: &Path, files: &[&str]) -> io::Result<()> {
+        files.iter().try_for_each(|it| self.remove(&path.join(it)))?;
+        self.ask(Op::Remove, path)?;
+        fs::remove_dir(path)
+    }
+
     /// Writes the file that is to replace `path`, without a flush; gives its temporary name.
     pub(super) fn write_beside(&self, path: &Path, content: &[u8]) -> io::Result<PathBuf> {
         self.ask(Op::Write, path)?;
@@ -139,7 +146,14 @@ impl Disk {
     }
 }
 
-/// Whether the error means that there is no room.
+/// Whether the error means that there is no room: nothing has changed, and the same may be tried again.
 pub(super) fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+        || is_out_of_files(error)
+}
+
+/// Whether the process, or the machine, has too many files open. That passes, and says nothing of the disk.
+pub(super) fn is_out_of_files(error: &io::Error) -> bool {
+    let errno = Errno::from_io_error(error);
+    errno.is_some_and(|it| it == Errno::MFILE || it == Errno::NFILE)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 
@@ -12,7 +12,10 @@ use tokio::sync::watch;
 
 use super::Shared;
 use super::checkpoint::{self, Keeper};
-use super::dir::{METADATA, folder, metadata_text, random_id, removed_folder};
+use super::dir::{
+    METADATA, REMOVED, STRAY, folder, is_half_made, is_rest, metadata_text, random_id, retired_folder,
+    segment_file,
+};
 use super::log::{Beginning, LocalLog, full_or_io, now};
 use super::recover::Survivor;
 use super::segment::Segment;
@@ -136,6 +139,12 @@ impl LocalLane {
         let path = self.ground.path.join(folder(id));
         match self.shared.disk.create_dir(&path) {
             Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_half_made(&path) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_rest(&path) => {
+                let kept = self.rename(id, STRAY).map_err(full_or_io)?;
+                tracing::warn!(partition = %id, path = %kept.display(), "a folder without a topic id is set aside");
+                self.shared.disk.create_dir(&path).map_err(full_or_io)?;
+            }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 let what = format!("the folder is there, but not of topic {}", id.topic_id);
                 return Err(Refused::Corrupt(Place { file: path, position: 0, offset: 0, what }));
@@ -147,8 +156,8 @@ impl LocalLane {
         let segment = match made {
             Ok(segment) => Arc::new(segment),
             Err(error) => {
-                // Half a partition is none; recovery would take it away too.
-                let _ = std::fs::remove_dir_all(&path);
+                // Half a partition is none. What can't be removed is taken up by the next attempt.
+                let _ = self.shared.disk.remove_made(&path, &[METADATA, &segment_file(0, "log")]);
                 return Err(full_or_io(error));
             }
         };
@@ -157,9 +166,18 @@ impl LocalLane {
         Ok(new_log(id.clone(), &self.ground.path, &self.shared, &self.me, beginning))
     }
 
-    /// Gives a folder the name of one that is being removed.
-    fn retire(&self, id: &PartitionId) -> io::Result<std::path::PathBuf> {
-        let gone = self.ground.path.join(removed_folder(id, random_id()?));
+    /// Takes a partition out of use and gives its folder the name of one that has `end`.
+    fn retire(&self, id: &PartitionId, end: &str) -> Option<io::Result<PathBuf>> {
+        let mut logs = self.logs.lock();
+        let entry = logs.remove(id)?;
+        if let Some(log) = entry.log() {
+            log.finish(Refused::Gone);
+        }
+        Some(self.rename(id, end))
+    }
+
+    fn rename(&self, id: &PartitionId, end: &str) -> io::Result<PathBuf> {
+        let gone = self.ground.path.join(retired_folder(id, random_id()?, end));
         self.shared.disk.rename(&self.ground.path.join(folder(id)), &gone)?;
         Ok(gone)
     }
@@ -217,21 +235,24 @@ impl Lane for LocalLane {
     }
 
     fn remove(&self, id: &PartitionId) -> BoxFuture<'_, Result<(), Refused>> {
-        let retired = {
-            let mut logs = self.logs.lock();
-            logs.remove(id).map(|entry| {
-                if let Some(log) = entry.log() {
-                    log.finish(Refused::Gone);
-                }
-                self.retire(id)
-            })
-        };
+        let retired = self.retire(id, REMOVED);
         Box::pin(async move {
             match retired {
                 None => Ok(()),
                 Some(Ok(path)) => self.keeper.removed(path).await,
                 Some(Err(error)) => Err(error.into()),
             }
+        })
+    }
+
+    fn set_aside(&self, id: &PartitionId) -> BoxFuture<'_, Result<(), Refused>> {
+        let retired = self.retire(id, STRAY);
+        let name = id.to_string();
+        Box::pin(async move {
+            let Some(path) = retired.transpose()? else { return Ok(()) };
+            let path = path.display();
+            tracing::warn!(partition = name, %path, "not in the metadata: its folder is kept under this name");
+            Ok(self.shared.disk.sync_path(&self.ground.path)?)
         })
     }
 

@@ -220,7 +220,7 @@ impl LocalLog {
             active = self.roll(state, append.now)?;
         }
         let disk = &self.shared.disk;
-        let file = active.open(&limits.files)?;
+        let file = active.open(&limits.files).map_err(full_or_io)?;
         let size = active.size();
         if let Err(error) = disk.append(&active.path, &file, size, append.pieces) {
             tracing::warn!(partition = %self.id, %error, "append failed");
@@ -236,6 +236,7 @@ impl LocalLog {
 
     fn roll(&self, state: &mut State, now: Millis) -> Result<Arc<Segment>, Refused> {
         let made = Segment::create(&self.path, state.ends.end, now, &self.shared.disk);
+        let made = made.inspect_err(|error| tracing::warn!(partition = %self.id, %error, "no new segment"));
         let segment = Arc::new(made.map_err(full_or_io)?);
         segment.admit_file(&self.shared.limits.files);
         state.unsynced_names = true;

@@ -11,10 +11,12 @@ mod index;
 mod journal;
 mod lane;
 mod log;
+mod place;
 mod reader;
 mod recover;
 mod segment;
 mod snapshots;
+mod torn;
 mod walk;
 mod writer;
 
@@ -27,14 +29,16 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
+use tokio::sync::watch;
+
 use crate::log::{
     BoxFuture, Durability, Engine, Epoch, Grant, Lane, LaneId, LogSettings, Refused, SessionId,
 };
 use cache::TailCache;
 use dir::{Claimed, Identity, random_id};
 use disk::Disk;
-use lane::LocalLane;
-use recover::Before;
+use lane::{JOURNAL_ID, LocalLane};
+use recover::{Before, Survivor};
 use segment::{Limits, Residents};
 
 /// Topic of the journal's folder.
@@ -109,6 +113,8 @@ pub struct LocalEngine {
     lanes: Vec<Arc<LocalLane>>,
     cluster_id: String,
     grant: Grant,
+    /// Number of the lane with the journal.
+    journal: usize,
 }
 
 impl LocalEngine {
@@ -118,11 +124,13 @@ impl LocalEngine {
         check_kernel(&config)?;
         let claimed = config.dirs.iter().map(|it| Claimed::claim(it)).collect::<Result<Vec<_>, _>>()?;
         let cluster_id = cluster_of(&config, &claimed)?;
+        let disk = Disk { faults: config.faults.clone() };
+        let journal = place::place(&claimed, &disk)?;
         let before = claimed.iter().filter_map(|it| it.epoch).max();
         // Decision 18: a fresh directory begins with 0; each later start adds 1, also after an orderly stop.
         let epoch: Epoch = before.map_or(0, |it| it.saturating_add(1));
         let shared = Arc::new(Shared {
-            disk: Disk { faults: config.faults.clone() },
+            disk,
             cache: TailCache::new(config.tail_cache_bytes),
             limits: Limits {
                 files: Residents::new(config.open_files_max),
@@ -134,7 +142,7 @@ impl LocalEngine {
         for dir in claimed {
             lanes.push(start_lane(&shared, dir, &cluster_id, epoch, before)?);
         }
-        Ok(Self { lanes, cluster_id, grant: Grant { epoch, session: new_session()? } })
+        Ok(Self { lanes, cluster_id, grant: Grant { epoch, session: new_session()? }, journal })
     }
 
     /// The right to open the lanes: a start is a grant, since the directories are locked.
@@ -149,10 +157,17 @@ impl LocalEngine {
         &self.cluster_id
     }
 
-    /// The metadata journal, which lies in the first directory.
+    /// The metadata journal. It was made in the first directory, and stays where it is if their order changes.
     pub fn journal(&self) -> Result<Arc<LocalJournal>, Refused> {
-        let lane = self.lanes.first().ok_or(Refused::Gone)?;
+        let lane = self.lanes.get(self.journal).ok_or(Refused::Gone)?;
         LocalJournal::open(lane.clone()).map(Arc::new)
+    }
+
+    /// Becomes true when the directory with the journal fails, which ends the process (`storage.md` 5.3).
+    #[must_use]
+    pub fn journal_offline(&self) -> watch::Receiver<bool> {
+        // An engine without directories has nothing that can fail, and nothing to serve.
+        self.lanes.get(self.journal).map_or_else(|| watch::channel(true).1, |it| it.fenced())
     }
 }
 
@@ -194,6 +209,13 @@ fn start_lane(
     dir.begin(&shared.disk, &identity, epoch).map_err(StartError::io(&path))?;
     let known = Before { clean: dir.clean, epoch: dir.epoch.and(before) };
     let survivors = recover::recover(&path, &known, shared).map_err(StartError::io(&path))?;
+    for survivor in &survivors {
+        if let Survivor::Damaged { id, place } = survivor
+            && id.topic_id == JOURNAL_ID
+        {
+            return Err(StartError::DamagedJournal(place.clone()));
+        }
+    }
     LocalLane::start(shared.clone(), &path, dir.lock, survivors).map_err(StartError::io(&path))
 }
 

@@ -15,13 +15,16 @@ use parking_lot::Mutex;
 
 use super::Shared;
 use super::dir::{
-    LOG_STARTS, METADATA, Offsets, RECOVERY_POINTS, REMOVED, STRAY, parse_folder, parse_metadata,
-    parse_offsets, parse_segment_file, read_if_there, segment_file,
+    LOG_STARTS, METADATA, OWN_LOG_STARTS, OWN_RECOVERY_POINTS, Offsets, RECOVERY_POINTS, folder,
+    is_removed_folder, own_offsets_text, parse_folder, parse_metadata, parse_offsets, parse_own_offsets,
+    parse_segment_file, read_if_there, segment_file,
 };
 use super::disk::Disk;
 use super::index::Index;
+use super::lane::JOURNAL_ID;
 use super::log::{Beginning, now};
 use super::segment::Segment;
+use super::torn::is_torn;
 use super::walk::{Broken, Walk, check_crc};
 use crate::log::{Epoch, Millis, Offset, OpenFile, PartitionId, Place};
 
@@ -40,21 +43,23 @@ pub(super) struct Before {
 
 /// Recovers all partitions of a directory. After a crash everything that is kept is flushed.
 pub(super) fn recover(dir: &Path, before: &Before, shared: &Shared) -> io::Result<Vec<Survivor>> {
-    let points = offsets(&dir.join(RECOVERY_POINTS))?;
-    let starts = offsets(&dir.join(LOG_STARTS))?;
     let folders = folders(dir, &shared.disk)?;
+    let points = offsets(dir, OWN_RECOVERY_POINTS, RECOVERY_POINTS, &folders, &shared.disk)?;
+    let starts = offsets(dir, OWN_LOG_STARTS, LOG_STARTS, &folders, &shared.disk)?;
     let next = AtomicUsize::new(0);
     let found = Mutex::new(Vec::with_capacity(folders.len()));
     let work = || -> io::Result<()> {
-        while let Some(folder) = folders.get(next.fetch_add(1, Ordering::Relaxed)) {
+        while let Some(id) = folders.get(next.fetch_add(1, Ordering::Relaxed)) {
             let job = Job {
-                path: dir.join(folder),
-                point: points.get(folder).copied(),
-                start: starts.get(folder).copied().unwrap_or(0),
+                path: dir.join(folder(id)),
+                id,
+                point: points.get(id).copied(),
+                start: starts.get(id).copied().unwrap_or(0),
                 before,
                 disk: &shared.disk,
             };
-            found.lock().extend(job.run()?);
+            let survivor = job.run()?;
+            found.lock().push(survivor);
         }
         Ok(())
     };
@@ -73,21 +78,36 @@ pub(super) fn recover(dir: &Path, before: &Before, shared: &Shared) -> io::Resul
     Ok(found.into_inner())
 }
 
-fn offsets(path: &Path) -> io::Result<Offsets> {
-    let text = read_if_there(path)?;
-    Ok(text.and_then(|it| parse_offsets(&it)).unwrap_or_default())
+/// What a checkpoint has of the partitions that are there: one that was deleted and made again has another id.
+fn offsets(dir: &Path, own: &str, kafkas: &str, found: &[PartitionId], disk: &Disk) -> io::Result<Offsets> {
+    if let Some(text) = read_if_there(&dir.join(own))? {
+        return Ok(parse_own_offsets(&text).unwrap_or_default());
+    }
+    // Written before there was a file of our own. It is made now, since from here on topics may be deleted.
+    let Some(text) = read_if_there(&dir.join(kafkas))? else { return Ok(Offsets::new()) };
+    let by_folder = parse_offsets(&text).unwrap_or_default();
+    let offset_of = |id: &PartitionId| Some((id.clone(), *by_folder.get(&folder(id))?));
+    let offsets: Offsets = found.iter().filter_map(offset_of).collect();
+    disk.replace(&dir.join(own), own_offsets_text(&offsets).as_bytes())?;
+    disk.sync_path(dir)?;
+    Ok(offsets)
 }
 
-/// Folders of partitions. Those of removed partitions go now.
-fn folders(dir: &Path, disk: &Disk) -> io::Result<Vec<String>> {
+/// The partitions that have a folder. Folders of removed ones go now. One without a topic id is a partition that was
+/// being made, which the next attempt takes up, or is somebody else's: neither is touched.
+fn folders(dir: &Path, disk: &Disk) -> io::Result<Vec<PartitionId>> {
     let mut out = Vec::new();
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
         let Ok(name) = entry.file_name().into_string() else { continue };
-        if name.ends_with(REMOVED) && entry.file_type()?.is_dir() {
+        if is_removed_folder(&name) && entry.file_type()?.is_dir() {
             disk.remove_dir(&entry.path())?;
-        } else if parse_folder(&name).is_some() && entry.file_type()?.is_dir() {
-            out.push(name);
+        } else if let Some((topic, index)) = parse_folder(&name)
+            && entry.file_type()?.is_dir()
+            && let Some(text) = read_if_there(&entry.path().join(METADATA))?
+        {
+            let made = parse_metadata(&text);
+            out.extend(made.map(|topic_id| PartitionId { topic_id, topic: topic.into(), index }));
         }
     }
     out.sort_unstable();
@@ -105,6 +125,7 @@ struct LogFile {
 /// The recovery of one partition.
 struct Job<'a> {
     path: PathBuf,
+    id: &'a PartitionId,
     /// Below this offset everything was flushed.
     point: Option<Offset>,
     start: Offset,
@@ -120,15 +141,12 @@ struct Scanned {
 }
 
 impl Job<'_> {
-    fn run(&self) -> io::Result<Option<Survivor>> {
+    fn run(&self) -> io::Result<Survivor> {
+        let id = self.id.clone();
         let files = self.files()?;
-        let Some(id) = self.id()? else {
-            self.set_aside(&files)?;
-            return Ok(None);
-        };
         let empty = files.iter().all(|it| it.size == 0) && files.len() == 1;
         let scanned = match self.point {
-            Some(end) if self.before.clean => Ok(Scanned { files, end, cut_bytes: 0 }),
+            Some(end) if self.before.clean && !self.is_journal() => Ok(Scanned { files, end, cut_bytes: 0 }),
             Some(_) | None if empty && self.point.unwrap_or(0) <= files.first().map_or(0, |it| it.base) => {
                 let end = files.first().map_or(0, |it| it.base);
                 Ok(Scanned { files, end, cut_bytes: 0 })
@@ -136,30 +154,32 @@ impl Job<'_> {
             Some(_) | None => self.scan(files)?,
         };
         match scanned {
-            Ok(scanned) => self.begin(id, scanned).map(Some),
+            Ok(scanned) if self.is_journal() && self.start > scanned.end => {
+                let what = format!("the log ends here, but begins at {}", self.start);
+                let place = Place { file: self.path.clone(), position: 0, offset: scanned.end, what };
+                Ok(Survivor::Damaged { id, place })
+            }
+            Ok(scanned) => self.begin(id, scanned),
             Err(place) => {
                 tracing::error!(partition = %id, damage = %place, "partition is offline");
-                Ok(Some(Survivor::Damaged { id, place }))
+                Ok(Survivor::Damaged { id, place })
             }
         }
     }
 
-    fn id(&self) -> io::Result<Option<PartitionId>> {
-        let name = self.path.file_name().and_then(|it| it.to_str()).unwrap_or_default();
-        let Some((topic, index)) = parse_folder(name) else { return Ok(None) };
-        let topic_id = read_if_there(&self.path.join(METADATA))?.and_then(|it| parse_metadata(&it));
-        Ok(topic_id.map(|topic_id| PartitionId { topic_id, topic: topic.into(), index }))
+    /// The journal is flushed before every answer, and all else hangs on it: it is always checked from its first
+    /// byte, and only a last write that was cut short is cut.
+    fn is_journal(&self) -> bool {
+        self.id.topic_id == JOURNAL_ID
     }
 
-    /// A folder without a topic id: of a partition that was being made, or none of ours.
-    fn set_aside(&self, files: &[LogFile]) -> io::Result<()> {
-        if files.iter().all(|it| it.size == 0) {
-            return self.disk.remove_dir(&self.path);
+    /// Whether a bad place may be cut: all that was flushed is kept.
+    fn may_cut(&self, file: LogFile, last: bool, whole: u64, at: &Scan) -> io::Result<bool> {
+        if at.expected < self.point.unwrap_or(0) {
+            return Ok(false);
         }
-        let mut name = self.path.as_os_str().to_owned();
-        name.push(STRAY);
-        tracing::warn!(folder = %self.path.display(), "folder without a topic id is set aside");
-        self.disk.rename(&self.path, Path::new(&name))
+        let path = self.path.join(segment_file(file.base, "log"));
+        Ok(!self.is_journal() || (last && is_torn(&path, whole, at.expected)?))
     }
 
     /// The files of batches, ascending. What a crash left half done goes.
@@ -190,22 +210,33 @@ impl Job<'_> {
             offset,
             what: format!("the log ends here, but was flushed up to {point}"),
         };
-        let first = files.partition_point(|it| it.base <= point).saturating_sub(1);
+        let known = files.partition_point(|it| it.base <= point).saturating_sub(1);
+        let first = if self.is_journal() { 0 } else { known };
         let Some(base) = files.get(first).map(|it| it.base) else {
             return Ok(if point > 0 { Err(missing(0)) } else { Ok(Scanned { files, end: 0, cut_bytes: 0 }) });
         };
-        let mut at =
-            Scan { expected: base, point, epoch: -1, epoch_max: self.before.epoch, scratch: Vec::new() };
+        let trusted = if self.is_journal() { 0 } else { point };
+        let mut at = Scan {
+            expected: base,
+            point: trusted,
+            epoch: -1,
+            // The journal's entries have no other.
+            epoch_max: if self.is_journal() { Some(0) } else { self.before.epoch },
+            scratch: Vec::new(),
+        };
         let mut keep = first;
         let mut cut_bytes = 0;
         while let Some(file) = files.get(keep).copied() {
             if file.base != at.expected && keep > first {
+                if self.is_journal() {
+                    return Ok(Err(missing(at.expected)));
+                }
                 break;
             }
             keep = keep.saturating_add(1);
             let (whole, broken) = self.scan_file(&mut at, file, keep - 1 == first)?;
             let Some(what) = broken else { continue };
-            if at.expected < point {
+            if !self.may_cut(file, keep == files.len(), whole, &at)? {
                 let file = self.path.join(segment_file(file.base, "log"));
                 return Ok(Err(Place { file, position: whole, offset: at.expected, what }));
             }
@@ -229,7 +260,7 @@ impl Job<'_> {
     fn scan_file(&self, at: &mut Scan, file: LogFile, first: bool) -> io::Result<(u64, Option<String>)> {
         let path = self.path.join(segment_file(file.base, "log"));
         let open = Arc::new(OpenFile(OpenOptions::new().read(true).open(&path)?));
-        let known = if first { self.known_position(file, at.point) } else { 0 };
+        let known = if first && !self.is_journal() { self.known_position(file, at.point) } else { 0 };
         let mut walk = Walk::new(open, known, file.size);
         if known > 0 {
             at.resume();

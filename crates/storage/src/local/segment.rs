@@ -13,6 +13,7 @@ use wire::batch::BatchHeader;
 use super::dir::segment_file;
 use super::disk::Disk;
 use super::index::{Index, Largest};
+use super::log::full_or_io;
 use super::walk::Walk;
 use crate::log::{LogSettings, Millis, Offset, OpenFile, Refused};
 
@@ -99,7 +100,7 @@ impl Segment {
         limits: &Limits,
         f: impl FnOnce(&mut Index) -> T,
     ) -> Result<T, Refused> {
-        let file = self.open(&limits.files)?;
+        let file = self.open(&limits.files).map_err(full_or_io)?;
         let mut inner = self.inner.lock();
         if let Some(index) = &mut inner.index {
             return Ok(f(index));

@@ -13,7 +13,7 @@ use parking_lot::{Condvar, Mutex};
 use tokio::sync::oneshot;
 
 use super::dir::METADATA;
-use super::disk::Disk;
+use super::disk::{Disk, is_out_of_files};
 use super::lane::LocalLane;
 use super::log::{LocalLog, Pending};
 use super::segment::Segment;
@@ -154,7 +154,11 @@ fn flush(ground: &Ground, dirty: &[Arc<LocalLog>]) -> io::Result<()> {
     if count > FILES_MAX {
         ground.disk.sync_all(&ground.path, &ground.dir)?;
     } else {
-        flush_each(ground, &pending)?;
+        match flush_each(ground, &pending) {
+            // A folder could not be opened: the one that is open since the start flushes the whole file system.
+            Err(error) if is_out_of_files(&error) => ground.disk.sync_all(&ground.path, &ground.dir)?,
+            done @ (Ok(()) | Err(_)) => done?,
+        }
     }
     for (log, it) in &pending {
         log.flushed(it.end);
