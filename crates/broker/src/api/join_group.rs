@@ -11,7 +11,7 @@
 use std::ops::RangeInclusive;
 
 use coordinator::group::{GroupReply, GroupRequest};
-use wire::{ErrorCode, JoinGroupRequest, JoinGroupResponse, Str};
+use wire::{ErrorCode, JoinGroupRequest, JoinGroupResponse};
 
 use super::Handler;
 use crate::auth::{Operation, Resource};
@@ -50,7 +50,7 @@ fn finish(call: &Call, mut response: JoinGroupResponse) -> JoinGroupResponse {
     let protocol = response.protocol_name.take().filter(|it| !it.is_empty());
     response.protocol_name = match call.version >= NULL_PROTOCOL {
         true => protocol,
-        false => Some(protocol.unwrap_or_else(Str::default)),
+        false => Some(protocol.unwrap_or_default()),
     };
     response
 }
