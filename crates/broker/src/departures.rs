@@ -164,9 +164,12 @@ impl State {
         if closed.len() <= CLIENTS_MAX {
             return false;
         }
-        let process = |it: &Closed| it.was.beats.values().map(|id| (it.was.client.0.clone(), id.clone())).collect::<Vec<_>>();
+        let process = |it: &Closed| {
+            it.was.beats.values().map(|id| (it.was.client.0.clone(), id.clone())).collect::<Vec<_>>()
+        };
         let processes: BTreeSet<_> = closed.iter().flat_map(process).collect();
-        let beating = self.open.values().filter(|it| it.listener == *listener && !it.beats.is_empty()).count();
+        let beating =
+            self.open.values().filter(|it| it.listener == *listener && !it.beats.is_empty()).count();
         processes.len() > 1 && closed.len() * SHARE > beating + closed.len()
     }
 }

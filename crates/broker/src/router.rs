@@ -72,7 +72,7 @@ fn refuse_version(link: &Link, api: &Api, head: &RequestHead) -> Result<Answerin
 
 fn call(broker: &Arc<Broker>, link: &Arc<Link>, head: &RequestHead) -> Call {
     if link.enters() {
-        broker.departures.enter(link, head.client_id.as_ref().unwrap_or(&Str::default()));
+        broker.departures.enter(link, &head.client_id.clone().unwrap_or_default());
     }
     let caller = Caller {
         principal: link.principal.clone(),

@@ -40,7 +40,7 @@ fn features_of_a_first_start() {
 fn features_of_a_later_release() {
     let mut world = World::new();
     let old = world.image.features().epoch;
-    world.image = catalog::Image::default();
+    world.image = Image::default();
     for (name, level) in [("metadata.version", 33), ("streams.version", 1)] {
         let entry = catalog::Entry::Feature { name: name.to_owned(), level };
         world.image = world.image.apply(&entry);

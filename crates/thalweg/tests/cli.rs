@@ -67,7 +67,10 @@ fn a_group_that_is_not_there_ends_with_3() {
         assert!(done.stdout.is_empty());
     }
     let done = thalweg(&[&["groups", "list"], &at[..]].concat());
-    assert_eq!((done.status.code(), done.stdout.as_slice()), (Some(0), &b"GROUP  TYPE  STATE  PROTOCOL\n"[..]));
+    assert_eq!(
+        (done.status.code(), done.stdout.as_slice()),
+        (Some(0), &b"GROUP  TYPE  STATE  PROTOCOL\n"[..])
+    );
     let done = thalweg(&[&["groups", "list", "-o", "json"], &at[..]].concat());
     assert_eq!((done.status.code(), done.stdout.as_slice()), (Some(0), &b"[]\n"[..]));
 }

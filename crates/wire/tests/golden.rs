@@ -78,7 +78,7 @@ fn check_message(row: &Row) {
 fn own_messages() {
     for erased in EVERY_MESSAGE.iter().filter(|it| it.table.is_own()) {
         for version in erased.table.versions.low..=erased.table.versions.high {
-            let bytes = Bytes::from((erased.default)(version).unwrap());
+            let bytes = (erased.default)(version).unwrap();
             let value = json::decode(erased.table, version, &mut Reader::new(bytes.clone())).unwrap();
             assert_eq!(json::encode(erased.table, version, &value).unwrap(), bytes, "{}", erased.table.name);
             assert_eq!((erased.roundtrip)(bytes.clone(), version).unwrap().0, bytes, "{}", erased.table.name);

@@ -58,7 +58,7 @@ pub(crate) fn main() -> ExitCode {
 
 fn metadata() -> Result<Value, String> {
     let output = run::command("cargo")
-        .args(["metadata", "--format-version", "1", "--locked", "--offline"])
+        .args(["metadata", "--format-version", "1", "--locked"])
         .output()
         .map_err(|problem| problem.to_string())?;
     serde_json::from_slice(&output.stdout)

@@ -1,5 +1,6 @@
 //! A broker in this process, on a port that the system picks, with storage in memory.
 #![allow(dead_code, reason = "each test file uses its own part")]
+#![allow(clippy::unwrap_used, reason = "a test ends where its broker does not start")]
 
 use std::net::SocketAddr;
 use std::sync::Arc;

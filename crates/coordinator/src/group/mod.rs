@@ -30,7 +30,8 @@ use wire::{ConsumerGroupHeartbeatResponse, Str};
 pub use fail::Fail;
 pub use history::History;
 pub use request::{
-    ClosedConnection, GroupReply, GroupRequest, GroupTask, GroupTaskResult, PartitionEnd, StreamsHeartbeatReply,
+    ClosedConnection, GroupReply, GroupRequest, GroupTask, GroupTaskResult, PartitionEnd,
+    StreamsHeartbeatReply,
 };
 pub use soft::{Soft, TimerKey};
 pub use state::{Group, Hard};

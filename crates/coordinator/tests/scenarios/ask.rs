@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use coordinator::Millis;
-use coordinator::group::{ClosedConnection, GroupRequest};
 use coordinator::group::request::OffsetFetch;
+use coordinator::group::{ClosedConnection, GroupRequest};
 use wire::offset_commit::request::{OffsetCommitRequestPartition, OffsetCommitRequestTopic};
 use wire::offset_delete::request::{OffsetDeleteRequestPartition, OffsetDeleteRequestTopic};
 use wire::offset_fetch::request::{OffsetFetchRequestGroup, OffsetFetchRequestTopics};

@@ -283,8 +283,8 @@ impl<'a> Heartbeat<'a> {
         let delayed_until = delay_until.or(self.delayed_until);
         let (goal, planned) = self.goal(epoch, delayed_until, &assignment, &mut records);
         let next = self.reconcile(&metadata, &member.current, &goal, owned.as_ref(), &mut records)?;
-        let is_assigned = planned.as_ref().is_some_and(|it| !it.is_step)
-            && goal.epoch > self.group.assignment_epoch;
+        let is_assigned =
+            planned.as_ref().is_some_and(|it| !it.is_step) && goal.epoch > self.group.assignment_epoch;
         let has_same_tasks = |it: &Current| it.assigned.same_tasks(&member.current.assigned);
         Ok(Decision {
             revocation: self.revocation(next.as_ref(), &metadata),

@@ -15,8 +15,8 @@ pub mod tasks;
 pub mod topology;
 
 mod apply;
-mod describe;
 mod departures;
+mod describe;
 mod description;
 mod endpoints;
 mod goal;

@@ -130,12 +130,7 @@ pub(super) fn end_session_by(
 }
 
 /// The session ends then, if it has not yet.
-pub(super) fn move_session(
-    timers: &mut Timers<TimerKey>,
-    group_id: &Str,
-    member_id: &Str,
-    deadline: Millis,
-) {
+pub(super) fn move_session(timers: &mut Timers<TimerKey>, group_id: &Str, member_id: &Str, deadline: Millis) {
     let key = session(group_id, member_id);
     if timers.get(&key).is_some() {
         timers.set(key, deadline);
