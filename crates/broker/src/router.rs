@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use coordinator::Caller;
 use wire::frame::{self, RequestHead};
-use wire::{ApiVersionsRequest, Chunk, Request, Response, Str};
+use wire::{ApiVersionsRequest, Chunk, Request, Response};
 
 use crate::api::{Api, api_versions};
 use crate::broker::Broker;
@@ -71,9 +71,6 @@ fn refuse_version(link: &Link, api: &Api, head: &RequestHead) -> Result<Answerin
 }
 
 fn call(broker: &Arc<Broker>, link: &Arc<Link>, head: &RequestHead) -> Call {
-    if link.enters() {
-        broker.departures.enter(link, &head.client_id.clone().unwrap_or_default());
-    }
     let caller = Caller {
         principal: link.principal.clone(),
         client_id: head.client_id.clone().unwrap_or_default(),
@@ -82,5 +79,8 @@ fn call(broker: &Arc<Broker>, link: &Arc<Link>, head: &RequestHead) -> Call {
         listener: link.listener.name.0.clone(),
         connection: link.id,
     };
+    if link.enters() {
+        broker.departures.enter(link, &caller.client_id);
+    }
     Call { broker: broker.clone(), caller, link: link.clone(), version: head.version }
 }

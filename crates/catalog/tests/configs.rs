@@ -380,7 +380,7 @@ fn profiles() {
     let kafka = [("thalweg.profile", "kafka")];
     assert!(count(&[], BROKER, "1") > 5);
     assert_eq!(count(&kafka, BROKER, "1"), 1, "only what is set");
-    assert_eq!(count(&[], GROUP, "g"), 1);
+    assert_eq!(count(&[], GROUP, "g"), 2);
     assert_eq!(count(&kafka, GROUP, "g"), 0);
 }
 

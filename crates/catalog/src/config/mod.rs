@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(INDEX.len(), ROWS.iter().map(|rows| rows.len()).sum::<usize>());
         assert_eq!(rows(Scope::Topic).count(), 38 + 2);
         assert_eq!(rows(Scope::Broker).filter(|row| !row.name.starts_with("thalweg.")).count(), 379 + 3);
-        assert_eq!(rows(Scope::Group).count(), 27);
+        assert_eq!(rows(Scope::Group).count(), 27 + 1);
         assert_eq!(rows(Scope::ClientMetrics).count(), 3);
     }
 
