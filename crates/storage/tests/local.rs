@@ -422,7 +422,8 @@ fn files(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 fn of(dirs: &[&Folder]) -> LocalConfig {
-    LocalConfig { dirs: dirs.iter().map(|it| it.0.clone()).collect(), ..config(&dirs[0].0) }
+    let first = dirs.first().expect("a test names a directory");
+    LocalConfig { dirs: dirs.iter().map(|it| it.0.clone()).collect(), ..config(&first.0) }
 }
 
 fn started(dirs: &[&Folder]) -> LocalEngine {

@@ -210,7 +210,7 @@ fn member_state(state: i8) -> String {
 pub(crate) fn task(task: &GroupTask, topics: &BTreeMap<Uuid, String>) -> String {
     let (group, partitions) = match task {
         GroupTask::ChangelogEnds { group, partitions } => (group, partitions),
-        GroupTask::ResolveRegexes(it) => return crate::consumer::task(it),
+        GroupTask::ResolveRegexes(it) => return consumer::task(it),
     };
     let name =
         |(topic, index): &(Uuid, i32)| format!("{}:{index}", topics.get(topic).map_or("?", String::as_str));

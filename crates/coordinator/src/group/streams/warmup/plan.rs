@@ -376,7 +376,7 @@ impl<'a> Planner<'a> {
         let timeout = self.limits.timeout;
         let before = self.before(stake).and_then(|it| it.copy.as_ref());
         let (since, mut until) =
-            before.map_or((self.now, self.now.saturating_add(timeout)), |it| (it.since, it.until));
+            before.map_or_else(|| (self.now, self.now.saturating_add(timeout)), |it| (it.since, it.until));
         if self.restores_active_tasks(member) {
             let last = since.saturating_add(timeout.saturating_mul(2));
             until = until.max(self.now.saturating_add(timeout).min(last));
