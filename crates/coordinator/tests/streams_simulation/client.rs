@@ -6,6 +6,8 @@ use wire::streams_group_heartbeat::request::{Subtopology, TaskIds, TaskOffset, T
 use wire::streams_group_heartbeat::response;
 use wire::{ErrorCode, Str, StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse};
 
+use crate::world::FIRST_END;
+
 pub(crate) type Task = (String, i32);
 
 /// Active, standby and warm-up tasks.
@@ -74,7 +76,9 @@ impl Client {
         let restored = offsets.disk.iter().filter(|(task, _)| !self.owned[0].contains(*task));
         let restored: Vec<_> = restored.map(|(task, offset)| (task, *offset)).collect();
         let copies = self.owned[1].iter().chain(&self.owned[2]);
-        let end = |task| if offsets.quiet { i64::MAX } else { offsets.ends.get(task).map_or(0, |it| it - 1) };
+        let end = |task| {
+            if offsets.quiet { i64::MAX } else { offsets.ends.get(task).map_or(FIRST_END, |it| it - 1) }
+        };
         let ends: Vec<_> = copies.map(|task| (task, end(task))).collect();
         StreamsGroupHeartbeatRequest {
             task_offsets: Some(restored.into_iter().map(task_offset).collect()),

@@ -25,6 +25,10 @@ fn any_order_of_events() {
             world.random_event();
         }
         world.come_to_rest();
+        for _ in 0..EVENTS {
+            world.event_of_a_ready_group();
+        }
+        world.come_to_rest();
         warmups += world.warmups;
     }
     assert!(warmups > 1000, "warm-ups are tested too: {warmups}");

@@ -15,6 +15,8 @@ use crate::client::{Client, Kind, Offsets, Task};
 use crate::invariants;
 
 const MEMBERS_MAX: usize = 6;
+/// Where changelogs end at first: far behind what counts as caught up.
+pub(crate) const FIRST_END: i64 = 50_000;
 
 pub(crate) struct World {
     shard: GroupShard,
@@ -102,10 +104,44 @@ impl World {
             86..88 => self.change_settings(),
             88..89 => self.load(false),
             89..90 => self.load(true),
-            90..93 => self.restore(),
-            93..96 => self.answer_task(),
+            90..92 => self.restore(),
+            92..97 => self.answer_task(),
             _ => {
                 let millis = [10, 500, 3000, 5000, 20_000][self.draw(5)];
+                self.pass(millis);
+            }
+        }
+        self.check();
+    }
+
+    /// Topics and settings stay, so that instances come, restore, take over and go.
+    pub(crate) fn event_of_a_ready_group(&mut self) {
+        self.resting = false;
+        let alive = self.alive();
+        match self.draw(100) {
+            0..50 if !alive.is_empty() => {
+                let client = alive[self.draw(alive.len())];
+                self.heartbeat(client);
+            }
+            50..70 if !alive.is_empty() => {
+                let client = alive[self.draw(alive.len())];
+                self.clients[client].reconcile();
+            }
+            70..74 if self.clients.len() < MEMBERS_MAX => self.start(),
+            74 if alive.len() > 1 => {
+                let client = alive[self.draw(alive.len())];
+                self.clients[client].dead = true;
+            }
+            75..77 if alive.len() > 1 => {
+                let client = alive[self.draw(alive.len())];
+                self.leave(client);
+            }
+            77 => self.load(true),
+            78 => self.load(false),
+            79..83 => self.restore(),
+            83..92 => self.answer_task(),
+            _ => {
+                let millis = [500, 3000, 5000][self.draw(3)];
                 self.pass(millis);
             }
         }
@@ -126,12 +162,12 @@ impl World {
             let client = &self.clients[client];
             let disk = self.disks.entry(client.process.clone()).or_default();
             for task in client.owned[0].iter().filter(|(subtopology, _)| subtopology == "1") {
-                let end = self.ends.entry(task.clone()).or_default();
+                let end = self.ends.entry(task.clone()).or_insert(FIRST_END);
                 *end += step / 10;
                 disk.insert(task.clone(), *end);
             }
             for task in client.owned[1].iter().chain(&client.owned[2]) {
-                let end = self.ends.get(task).copied().unwrap_or(0);
+                let end = self.ends.get(task).copied().unwrap_or(FIRST_END);
                 let offset = disk.entry(task.clone()).or_default();
                 if client.kind != Kind::Stuck {
                     *offset = end.min(*offset + step);
@@ -150,7 +186,7 @@ impl World {
         };
         let mut ends = Vec::new();
         for (topic, index) in partitions {
-            let end = self.ends.get(&("1".to_owned(), index)).copied().unwrap_or(0);
+            let end = self.ends.get(&("1".to_owned(), index)).copied().unwrap_or(FIRST_END);
             if self.resting || self.draw(10) > 0 {
                 ends.push(PartitionEnd { topic, index, end });
             }
