@@ -201,9 +201,13 @@ impl World {
     /// A thread of one of three processes, every other one a static member.
     fn start(&mut self) {
         self.clients_made += 1;
-        let process = format!("p{}", self.draw(3));
+        let mut process = format!("p{}", self.draw(3));
         let instance = (self.draw(2) == 0).then(|| format!("i{}", self.clients_made));
         let kind = [Kind::Reports, Kind::Reports, Kind::Reports, Kind::Stuck, Kind::Older][self.draw(5)];
+        if kind == Kind::Stuck {
+            // No sibling's state helps it.
+            process = format!("s{}", self.clients_made);
+        }
         self.clients.push(Client::new(format!("m{}", self.clients_made), process, instance, kind));
     }
 
