@@ -33,9 +33,11 @@ public final class Main {
         scenarios.put("1_scale_and_kill", new ScaleAndKill());
         scenarios.put("2_standby_takes_over", new StandbyTakesOver());
         scenarios.put("3_late_source_topic", new LateSourceTopic());
-        scenarios.put("4_warm_up", new WarmUp());
-
-        scenarios.put("4_waits", new Waits());
+        if (full || options.containsKey("only")) {
+            // These measure, and take minutes.
+            scenarios.put("4_warm_up", new WarmUp());
+            scenarios.put("5_waits", new Waits());
+        }
 
         Path work = Files.createTempDirectory("thalweg-java-streams-");
         List<String> failed = new ArrayList<>();
