@@ -27,6 +27,7 @@ pub mod shards;
 mod start;
 mod stop;
 mod topic_settings;
+pub mod txn;
 
 pub use broker::Broker;
 pub use settings::{Invalid, Settings};

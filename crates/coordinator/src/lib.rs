@@ -17,6 +17,7 @@ pub mod driver;
 pub mod group;
 pub mod machine;
 pub mod timers;
+pub mod txn;
 
 pub use driver::{Batch, Driver, Round};
 pub use machine::{At, Caller, Cx, Entropy, Event, Machine, Millis, Output, TaskId, Ticket, TopicsChange};
