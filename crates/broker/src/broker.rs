@@ -11,6 +11,7 @@ use crate::departures::Departures;
 use crate::fetch_session::FetchSessions;
 use crate::heavy::Heavy;
 use crate::internal_topics::InternalTopics;
+use crate::markers::Markers;
 use crate::net::listener::Connections;
 use crate::partitions::Partitions;
 use crate::producer_ids::ProducerIds;
@@ -28,6 +29,8 @@ pub struct Broker {
     pub partitions: Arc<Partitions>,
     /// Groups and committed offsets.
     pub groups: Arc<Shards<GroupShard>>,
+    /// Ends transactions on their partitions.
+    pub markers: Arc<Markers>,
     pub producer_ids: ProducerIds,
     /// Internal topics of streams groups that are being created, or could not be.
     pub internal_topics: InternalTopics,

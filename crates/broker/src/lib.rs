@@ -18,6 +18,7 @@ mod group_tasks;
 mod heavy;
 mod host;
 mod internal_topics;
+pub mod markers;
 pub mod net;
 pub mod partitions;
 pub mod producer_ids;

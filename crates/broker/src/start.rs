@@ -25,6 +25,7 @@ use crate::fetch_session::FetchSessions;
 use crate::group_tasks::GroupTasks;
 use crate::heavy::Heavy;
 use crate::internal_topics::InternalTopics;
+use crate::markers::Markers;
 use crate::net::listener::{self, Connections, Listener};
 use crate::partitions::Partitions;
 use crate::producer_ids::ProducerIds;
@@ -147,6 +148,7 @@ async fn open(
     let groups = Shards::new(GROUPS_TOPIC, partitions.clone(), clock.clone(), runner, image.clone());
     groups.follow(&image, &coordinator::TopicsChange::default()).await;
     let followers = Followers { partitions: partitions.clone(), groups: groups.clone() };
+    let markers = Arc::new(Markers::new(partitions.clone(), groups.clone(), clock.clone()));
     let limits = settings.limits.clone();
     let broker = Broker {
         node_id: settings.node_id,
@@ -156,6 +158,7 @@ async fn open(
         catalog: Arc::new(Catalog::new(storage.journal, image.clone(), snapshot, followers)),
         partitions,
         groups,
+        markers,
         producer_ids: ProducerIds::default(),
         internal_topics: InternalTopics::default(),
         heavy: Heavy::default(),

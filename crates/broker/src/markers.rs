@@ -1,0 +1,121 @@
+//! Writes the markers that end a transaction on its partitions (`broker-core.md` 12.8, 13.1).
+//!
+//! A partition of records gets its marker straight; one of `__consumer_offsets` through the host of its shard,
+//! because the marker also decides about pending offsets, and the shard's machine counts the log's offsets.
+//!
+//! Of each partition, in this order:
+//! 1. topic and partition exist        else UNKNOWN_TOPIC_OR_PARTITION
+//! 2. its log is open                  else KAFKA_STORAGE_ERROR
+//! 3. the shard is served              else NOT_LEADER_OR_FOLLOWER, which the coordinator tries again
+//! 4. the producer's epoch is not old  else INVALID_PRODUCER_EPOCH; both mean that another marker was first
+//! 5. nor is the coordinator's         else TRANSACTION_COORDINATOR_FENCED
+//! 6. the marker becomes durable       else NOT_LEADER_OR_FOLLOWER
+//!
+//! A marker without an open transaction is written all the same and changes nothing but the producer's epochs.
+
+use std::sync::Arc;
+
+use catalog::Image;
+use coordinator::group::GroupShard;
+use storage::Offset;
+use storage::partition::{AppendError, Origin, Partition};
+use tracing::warn;
+use wire::batch::control;
+use wire::{ErrorCode, Str};
+
+use crate::clock::Clock;
+use crate::partitions::Partitions;
+use crate::shards::Shards;
+
+/// The end of one producer's transaction, as its coordinator decided it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Marker {
+    pub producer_id: i64,
+    /// With transactions v2 one more than that of the transaction's records.
+    pub producer_epoch: i16,
+    /// False: abort.
+    pub commit: bool,
+    /// Leader epoch of the coordinator's partition of `__transaction_state`.
+    pub coordinator_epoch: i32,
+    /// `transaction.version` of the transaction; it decides how epochs compare.
+    pub transaction_version: i16,
+}
+
+/// Where markers go.
+pub struct Markers {
+    partitions: Arc<Partitions>,
+    groups: Arc<Shards<GroupShard>>,
+    clock: Arc<Clock>,
+}
+
+impl Markers {
+    pub(crate) fn new(
+        partitions: Arc<Partitions>,
+        groups: Arc<Shards<GroupShard>>,
+        clock: Arc<Clock>,
+    ) -> Self {
+        Self { partitions, groups, clock }
+    }
+
+    /// Writes the marker to each of the partitions, side by side, and tells for each what became of it, in the same
+    /// order. `NONE` means durable. What can't be told (a log that died) is `NOT_LEADER_OR_FOLLOWER`; the same
+    /// marker may be written again without harm.
+    pub async fn write(&self, image: &Image, marker: &Marker, partitions: &[(Str, i32)]) -> Vec<ErrorCode> {
+        let appended: Vec<_> =
+            partitions.iter().map(|(topic, index)| self.append(image, marker, topic, *index)).collect();
+        let mut outcomes = Vec::with_capacity(partitions.len());
+        for appended in appended {
+            outcomes.push(match appended {
+                Ok((partition, next)) => match partition.wait_durable(next).await {
+                    Ok(()) => ErrorCode::NONE,
+                    Err(_) => ErrorCode::NOT_LEADER_OR_FOLLOWER,
+                },
+                Err(code) => code,
+            });
+        }
+        outcomes
+    }
+
+    /// Gives the offset below which the log must be durable.
+    fn append(
+        &self,
+        image: &Image,
+        marker: &Marker,
+        topic: &Str,
+        index: i32,
+    ) -> Result<(Arc<Partition>, Offset), ErrorCode> {
+        let known = topic.as_str().and_then(|name| image.topic(name));
+        let known = known.filter(|it| it.partition(index).is_some());
+        let known = known.ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
+        if topic.as_bytes() == self.groups.topic().as_bytes() {
+            return Err(ErrorCode::NOT_LEADER_OR_FOLLOWER);
+        }
+        let partition = self.partitions.get(known.id, index).ok_or(ErrorCode::KAFKA_STORAGE_ERROR)?;
+        let now = self.clock.now();
+        let Marker { producer_id, producer_epoch, commit, coordinator_epoch, transaction_version } = *marker;
+        let batch = control::marker(producer_id, producer_epoch, commit, coordinator_epoch, now);
+        let appended = partition.append(&batch, Origin::Coordinator { transaction_version }, now);
+        let appended = appended.map_err(|error| code_of(&error))?;
+        Ok((partition, appended.next_offset()))
+    }
+}
+
+/// What Kafka's partition answers to a marker.
+pub(crate) fn code_of(error: &AppendError) -> ErrorCode {
+    match error {
+        AppendError::StaleProducerEpoch(_) => ErrorCode::INVALID_PRODUCER_EPOCH,
+        AppendError::CoordinatorFenced(_) => ErrorCode::TRANSACTION_COORDINATOR_FENCED,
+        AppendError::NotLeader => ErrorCode::NOT_LEADER_OR_FOLLOWER,
+        AppendError::Full | AppendError::Storage(_) => ErrorCode::KAFKA_STORAGE_ERROR,
+        AppendError::InvalidRecord { .. }
+        | AppendError::Corrupt(_)
+        | AppendError::TooLarge(_)
+        | AppendError::LargerThanSegment(_)
+        | AppendError::InvalidTimestamp { .. }
+        | AppendError::OutOfOrderSequence(_)
+        | AppendError::TransactionOpen(_) => {
+            warn!(%error, "a marker of our own was refused for its form");
+            ErrorCode::UNKNOWN_SERVER_ERROR
+        }
+    }
+}
