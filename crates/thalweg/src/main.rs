@@ -4,6 +4,7 @@ mod cli;
 mod logging;
 mod serve;
 mod settings;
+mod wire;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -28,6 +29,9 @@ enum Command {
     /// Streams groups: their tasks, topology and endpoints.
     #[command(subcommand)]
     Streams(cli::Streams),
+    /// Bytes of the protocol: explain, build and compare them.
+    #[command(subcommand)]
+    Wire(wire::Wire),
 }
 
 /// Runs a broker. Without a file it listens on 127.0.0.1:9092 and keeps its data in ./thalweg-data.
@@ -55,5 +59,6 @@ fn main() -> ExitCode {
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Groups(command) => cli::run(cli::groups(command)),
         Command::Streams(command) => cli::run(cli::streams(command)),
+        Command::Wire(command) => wire::run(command),
     }
 }

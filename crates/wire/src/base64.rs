@@ -3,17 +3,21 @@
 
 /// An alphabet and whether it pads.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Alphabet {
+pub struct Alphabet {
     letters: &'static [u8; 64],
     pads: bool,
 }
 
-pub(crate) const STANDARD: Alphabet =
+/// `+`, `/` and padding.
+pub const STANDARD: Alphabet =
     Alphabet { letters: b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", pads: true };
-pub(crate) const URL: Alphabet =
+/// `-`, `_` and no padding.
+pub const URL: Alphabet =
     Alphabet { letters: b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", pads: false };
 
-pub(crate) fn encode(bytes: &[u8], alphabet: Alphabet) -> String {
+/// The text of bytes.
+#[must_use]
+pub fn encode(bytes: &[u8], alphabet: Alphabet) -> String {
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for group in bytes.chunks(3) {
         let bits = (0..3).fold(0u32, |bits, i| bits << 8 | u32::from(group.get(i).copied().unwrap_or(0)));
@@ -30,7 +34,8 @@ pub(crate) fn encode(bytes: &[u8], alphabet: Alphabet) -> String {
 }
 
 /// Nothing if a letter is foreign, the padding is wrong, or the last group is incomplete or has loose bits.
-pub(crate) fn decode(text: &str, alphabet: Alphabet) -> Option<Vec<u8>> {
+#[must_use]
+pub fn decode(text: &str, alphabet: Alphabet) -> Option<Vec<u8>> {
     let trimmed = if alphabet.pads { text.trim_end_matches('=') } else { text };
     if alphabet.pads && (!text.len().is_multiple_of(4) || text.len() - trimmed.len() > 2) {
         return None;

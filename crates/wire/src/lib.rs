@@ -3,6 +3,7 @@
 //! Types and their codec are generated from `schema/` by the build script; what is here by hand is what the
 //! generated code stands on. This crate knows bytes, not brokers: no storage, no state, no I/O.
 
+pub mod base64;
 pub mod batch;
 pub mod chunk;
 pub mod enums;
@@ -18,8 +19,6 @@ pub mod table;
 pub mod uuid;
 pub mod walk;
 pub mod write;
-
-mod base64;
 
 mod messages {
     include!(concat!(env!("OUT_DIR"), "/messages.rs"));

@@ -22,8 +22,8 @@ pub(crate) use streams::{Streams, run as streams};
 
 const SOFTWARE: Software = Software { name: "thalweg", version: env!("CARGO_PKG_VERSION") };
 
-const FAILED: u8 = 1;
-const NOT_FOUND: u8 = 3;
+pub(crate) const FAILED: u8 = 1;
+pub(crate) const NOT_FOUND: u8 = 3;
 const NOT_ALLOWED: u8 = 4;
 const UNREACHABLE: u8 = 5;
 
@@ -62,7 +62,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    fn new(code: u8, message: impl Display) -> Self {
+    pub(crate) fn new(code: u8, message: impl Display) -> Self {
         Self { message: message.to_string(), code }
     }
 
@@ -110,10 +110,14 @@ impl Target {
 
 /// Runs a command to its end and gives the exit code of the process.
 pub(crate) fn run(command: impl Future<Output = Result<(), Failure>>) -> ExitCode {
-    let done = match Builder::new_current_thread().enable_all().build() {
+    finish(match Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime.block_on(command),
         Err(problem) => Err(Failure::new(FAILED, problem)),
-    };
+    })
+}
+
+/// The exit code of a command that is done.
+pub(crate) fn finish(done: Result<(), Failure>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure { message, code }) => {
@@ -125,7 +129,7 @@ pub(crate) fn run(command: impl Future<Output = Result<(), Failure>>) -> ExitCod
 }
 
 /// Writes a result. A reader that went away has seen enough; then this is false.
-fn print(text: &str) -> Result<bool, Failure> {
+pub(crate) fn print(text: &str) -> Result<bool, Failure> {
     let mut out = std::io::stdout();
     let end = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
     match write!(out, "{text}{end}").and_then(|()| out.flush()) {

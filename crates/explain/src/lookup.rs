@@ -1,0 +1,186 @@
+//! Finding APIs and messages by what a person types, with the nearest names where there is none.
+//!
+//! The one door to the tables: whoever wants drafts asks here with `drafts` set.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+
+use wire::table::{self, Kind, Message};
+use wire::tables::{APIS, MESSAGES};
+
+/// Names that an error lists.
+const NEAREST_MAX: usize = 5;
+/// Longer words are not compared letter by letter.
+const WORD_MAX: usize = 64;
+
+/// An API.
+#[derive(Debug, Clone, Copy)]
+pub struct Api {
+    pub key: i16,
+    pub request: &'static Message,
+    pub response: &'static Message,
+}
+
+/// What is looked up where.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Lookup {
+    /// Drafts too; where a draft has the name or key of a released message, the draft is meant.
+    pub drafts: bool,
+}
+
+/// Nothing has that name, or the version does not exist: exit code 3.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotFound {
+    Name { name: String, nearest: Vec<&'static str> },
+    Version { name: &'static str, version: i16, valid: String },
+}
+
+impl Api {
+    /// The name of the API: that of its request without the last word.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.request.name.strip_suffix("Request").unwrap_or(self.request.name)
+    }
+}
+
+impl Lookup {
+    /// Every API with a version, by key.
+    pub fn apis(self) -> impl Iterator<Item = Api> {
+        APIS.iter()
+            .map(|(key, request, response)| Api { key: *key, request, response })
+            .filter(|it| !it.request.versions.is_empty())
+    }
+
+    /// The API with this number.
+    #[must_use]
+    pub fn api_by_key(self, key: i16) -> Option<Api> {
+        self.apis().find(|it| it.key == key)
+    }
+
+    /// The API with this name, in any case, or number. The message names of both directions are names too.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn api(self, name: &str) -> Result<Api, NotFound> {
+        let by_number = name.parse().ok().and_then(|key| self.api_by_key(key));
+        let same = |it: &str| it.eq_ignore_ascii_case(name);
+        by_number
+            .or_else(|| self.apis().find(|it| same(it.name()) || same(it.request.name) || same(it.response.name)))
+            .ok_or_else(|| not_found(name, self.apis().map(|it| it.name())))
+    }
+
+    /// The message with this name, in any case.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn message(self, name: &str) -> Result<&'static Message, NotFound> {
+        let all = || MESSAGES.iter().copied().filter(|it| !it.versions.is_empty());
+        all()
+            .find(|it| it.name.eq_ignore_ascii_case(name))
+            .ok_or_else(|| not_found(name, self.apis().map(|it| it.name()).chain(all().map(|it| it.name))))
+    }
+
+    /// Key and value of a record type; the topic's name with or without `__`.
+    #[must_use]
+    pub fn record(self, topic: &str, record_type: i16) -> Option<(&'static Message, &'static Message)> {
+        table::record(topic.strip_prefix("__").unwrap_or(topic), record_type)
+    }
+}
+
+/// The version asked for, or the highest.
+///
+/// # Errors
+/// The message has no such version.
+pub fn version_of(message: &'static Message, asked: Option<i16>) -> Result<i16, NotFound> {
+    let name = match message.kind {
+        Kind::Request => message.name.strip_suffix("Request").unwrap_or(message.name),
+        Kind::Response => message.name.strip_suffix("Response").unwrap_or(message.name),
+        Kind::Header | Kind::Data | Kind::Key | Kind::Value => message.name,
+    };
+    match asked {
+        None => Ok(message.versions.high),
+        Some(version) if message.versions.contains(version) => Ok(version),
+        Some(version) => Err(NotFound::Version { name, version, valid: message.versions.to_string() }),
+    }
+}
+
+/// Every version of a message.
+#[must_use]
+pub fn versions_of(message: &Message) -> RangeInclusive<i16> {
+    message.versions.low..=message.versions.high
+}
+
+fn not_found(name: &str, all: impl Iterator<Item = &'static str>) -> NotFound {
+    let wanted = name.to_ascii_lowercase();
+    let mut ranked: Vec<_> = all.map(|it| (distance(&wanted, &it.to_ascii_lowercase()), it)).collect();
+    ranked.sort_unstable();
+    ranked.dedup_by_key(|it| it.1);
+    let nearest = ranked.into_iter().take(NEAREST_MAX).map(|it| it.1).collect();
+    NotFound::Name { name: name.to_owned(), nearest }
+}
+
+/// Letters to change; less if one word contains the other.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len() > WORD_MAX || b.len() > WORD_MAX {
+        return usize::MAX;
+    }
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, letter) in a.iter().enumerate() {
+        let mut diagonal = i;
+        let mut left = i + 1;
+        for (cell, other) in row.iter_mut().skip(1).zip(b) {
+            let here = (*cell + 1).min(left + 1).min(diagonal + usize::from(letter != other));
+            diagonal = *cell;
+            *cell = here;
+            left = here;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = i + 1;
+        }
+    }
+    let edits = row.last().copied().unwrap_or(usize::MAX);
+    let contains = |long: &[u8], short: &[u8]| {
+        !short.is_empty() && long.windows(short.len()).any(|it| it == short)
+    };
+    if contains(b, a) || contains(a, b) { edits.min(3) } else { edits }
+}
+
+impl fmt::Display for NotFound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name { name, nearest } => {
+                write!(f, "there is no {name}; nearest: {}", nearest.join(", "))
+            }
+            Self::Version { name, version, valid } => {
+                write!(f, "{name} has no version {version}; valid: {valid}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for NotFound {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        let lookup = Lookup::default();
+        for name in ["DescribeGroups", "describegroups", "15", "DescribeGroupsResponse"] {
+            assert_eq!(lookup.api(name).unwrap().key, 15, "{name}");
+        }
+        let Err(NotFound::Name { nearest, .. }) = lookup.api("DescribeGroup") else { panic!() };
+        assert_eq!(nearest.first(), Some(&"DescribeGroups"));
+        let Err(NotFound::Name { nearest, .. }) = lookup.api("heartbeat2") else { panic!() };
+        assert!(nearest.contains(&"Heartbeat"), "{nearest:?}");
+        // Removed APIs have a number but no versions.
+        assert!(lookup.api("LeaderAndIsr").is_err());
+        let request = lookup.api("DescribeGroups").unwrap().request;
+        assert_eq!(version_of(request, None), Ok(6));
+        let problem = version_of(request, Some(7)).unwrap_err().to_string();
+        assert_eq!(problem, "DescribeGroups has no version 7; valid: 0-6");
+        assert_eq!(lookup.record("__consumer_offsets", 17).unwrap().0.name, "StreamsGroupMetadataKey");
+    }
+}
