@@ -37,6 +37,21 @@ pub fn message(message: &Message) -> Result {
     nesting(message, &message.fields, &mut path)
 }
 
+/// Every message and field says what it means: the explainer and the protocol pages have no other source.
+///
+/// # Errors
+/// The first one without a description.
+pub fn described(message: &Message) -> Result {
+    if message.doc.is_empty() {
+        return Err(ParseError { line: message.line, problem: format!("{}: {UNDESCRIBED}", message.name) });
+    }
+    let nested = message.structs.iter().flat_map(|it| &it.fields);
+    let mut silent = message.fields.iter().chain(nested).filter(|it| it.doc.is_empty());
+    silent.next().map_or(Ok(()), |it| fail(it, UNDESCRIBED))
+}
+
+const UNDESCRIBED: &str = "the description is missing: one sentence in quotes at the end of the line";
+
 fn fields(message: &Message, list: &[Field], within: Versions) -> Result {
     let mut names = BTreeSet::new();
     for it in list {

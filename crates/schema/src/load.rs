@@ -117,6 +117,7 @@ fn messages(file: &Path) -> Result<Vec<Message>, String> {
     located(file, |text| {
         let messages = parse::messages(text)?;
         messages.iter().try_for_each(check::message)?;
+        messages.iter().try_for_each(check::described)?;
         Ok(messages)
     })
 }

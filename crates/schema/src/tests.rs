@@ -56,3 +56,20 @@ fn descriptions_are_kept() {
     assert_eq!(messages[0].fields[0].doc, "Says \"hi\".");
     assert_eq!(messages[0].fields[0].default, crate::model::Default::String("a b".to_owned()));
 }
+
+#[test]
+fn what_has_no_description_is_refused() {
+    let described =
+        |text: &str| check::described(&parse::messages(text).unwrap()[0]).map_err(|it| it.to_string());
+    let whole = "data X versions=0 flexible=none \"What it is.\"\n  A S 0+ \"Its part.\"\n    B int8 0+ \"A number.\"\n";
+    described(whole).unwrap();
+    for (piece, line) in
+        [(" \"What it is.\"", "line 1: X"), (" \"Its part.\"", "line 2: A"), (" \"A number.\"", "line 3: B")]
+    {
+        let problem = described(&whole.replace(piece, "")).unwrap_err();
+        assert!(problem.starts_with(&format!("{line}: the description is missing")), "{problem}");
+    }
+    // A text that is a default is no description.
+    let default = "data X versions=0 flexible=none \"What it is.\"\n  A string 0+ default=\"a b\"\n";
+    described(default).unwrap_err();
+}
