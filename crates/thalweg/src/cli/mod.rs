@@ -25,7 +25,7 @@ const SOFTWARE: Software = Software { name: "thalweg", version: env!("CARGO_PKG_
 pub(crate) const FAILED: u8 = 1;
 pub(crate) const NOT_FOUND: u8 = 3;
 const NOT_ALLOWED: u8 = 4;
-const UNREACHABLE: u8 = 5;
+pub(crate) const UNREACHABLE: u8 = 5;
 
 /// Which broker is asked, and for how long.
 #[derive(Debug, clap::Args)]

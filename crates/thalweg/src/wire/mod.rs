@@ -5,6 +5,8 @@
 //! offset or path; 6 vectors that do not agree.
 
 mod decode;
+mod proxy;
+mod record;
 mod smallest;
 
 use std::process::ExitCode;
@@ -16,6 +18,8 @@ use crate::cli::{Output, finish};
 pub(crate) enum Wire {
     /// Explains captured bytes: every field with its place, type and value.
     Decode(decode::Decode),
+    /// Stands between clients and brokers, and prints or records every request and response.
+    Proxy(proxy::Proxy),
     /// Builds the smallest legal message of an API and explains it.
     Smallest(smallest::Smallest),
 }
@@ -24,6 +28,7 @@ pub(crate) enum Wire {
 pub(crate) fn run(command: Wire) -> ExitCode {
     finish(match command {
         Wire::Decode(arguments) => decode::run(&arguments),
+        Wire::Proxy(arguments) => proxy::run(arguments),
         Wire::Smallest(arguments) => smallest::run(&arguments),
     })
 }
