@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::load::Schema;
+use crate::load::{Api, Schema};
 use crate::model::{Default, Field, Message, MessageKind, Type};
 use crate::names::snake;
 use crate::parse::ParseError;
@@ -131,6 +131,10 @@ fn nesting<'a>(message: &'a Message, list: &'a [Field], path: &mut Vec<&'a str>)
 /// # Errors
 /// The name that occurs twice, or an API file whose name is not its message's.
 pub fn names(schema: &Schema) -> std::result::Result<(), String> {
+    apis(&schema.apis)?;
+    for draft in &schema.drafts {
+        apis(&draft.apis).map_err(|problem| format!("draft {}: {problem}", draft.name))?;
+    }
     let mut seen = BTreeSet::new();
     let root = schema.apis.iter().flat_map(|it| [&it.request, &it.response]);
     for it in root.chain(&schema.headers).chain(&schema.embedded) {
@@ -138,14 +142,18 @@ pub fn names(schema: &Schema) -> std::result::Result<(), String> {
             return Err(format!("the message {} is defined twice", it.name));
         }
     }
-    for api in &schema.apis {
+    Ok(())
+}
+
+fn apis(apis: &[Api]) -> std::result::Result<(), String> {
+    for api in apis {
         let (request, response) = (format!("{}_request", api.stem), format!("{}_response", api.stem));
         if snake(&api.request.name) != request || snake(&api.response.name) != response {
             return Err(format!("{}: the file's name is not that of its messages", api.stem));
         }
     }
-    let keys: BTreeSet<i16> = schema.apis.iter().map(|it| it.key).collect();
-    if keys.len() == schema.apis.len() { Ok(()) } else { Err("an API key occurs twice".to_owned()) }
+    let keys: BTreeSet<i16> = apis.iter().map(|it| it.key).collect();
+    if keys.len() == apis.len() { Ok(()) } else { Err("an API key occurs twice".to_owned()) }
 }
 
 fn fail(field: &Field, problem: &str) -> Result {

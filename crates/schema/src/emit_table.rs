@@ -2,7 +2,7 @@
 
 use crate::emit_body::min_size;
 use crate::emit_rust::put;
-use crate::load::Schema;
+use crate::load::{Draft, Schema};
 use crate::model::{Default, Field, Message, MessageKind, Type};
 use crate::names;
 use crate::versions::Versions;
@@ -16,7 +16,7 @@ pub fn emit(schema: &Schema) -> String {
     let apis = schema.apis.iter().flat_map(|it| [&it.request, &it.response]);
     let records = schema.topics.iter().flat_map(|it| &it.types).flat_map(|it| [&it.key, &it.value]);
     for it in apis.chain(&schema.headers).chain(&schema.embedded).chain(records) {
-        emit_message(&mut out, it);
+        emit_message(&mut out, it, None);
         all.push(format!("&{}", names::upper(&it.name)));
     }
     put!(out, "/// Every message: requests and responses by API key, headers, embedded data, records.");
@@ -34,16 +34,50 @@ pub fn emit(schema: &Schema) -> String {
         put!(out, "({:?}, {}, &{key}, &{value}),", topic.name, it.id);
     }
     put!(out, "];");
+    emit_drafts(&mut out, &schema.drafts);
     out
 }
 
-fn emit_message(out: &mut String, message: &Message) {
+/// Drafts stand in modules of their own, in none of the lists above: who wants them must ask for them.
+fn emit_drafts(out: &mut String, drafts: &[Draft]) {
+    for draft in drafts {
+        put!(out, "/// The draft `{}`, never served.", draft.name);
+        put!(out, "pub mod draft_{} {{", names::snake(&draft.name));
+        put!(out, "#[allow(unused_imports)]");
+        put!(out, "use crate::table::{{Default, Field, Kind, Message, Struct, Tag, Type, Versions}};");
+        let apis = draft.apis.iter().flat_map(|it| [&it.request, &it.response]);
+        let records = draft.types.iter().flat_map(|it| [&it.key, &it.value]);
+        for it in apis.chain(records) {
+            emit_message(out, it, Some(&draft.name));
+        }
+        put!(out, "}}");
+    }
+    put!(out, "/// Every draft.");
+    put!(out, "pub static DRAFTS: &[crate::table::Draft] = &[");
+    for draft in drafts {
+        let at = format!("&draft_{}::", names::snake(&draft.name));
+        put!(out, "crate::table::Draft {{ name: {:?}, apis: &[", draft.name);
+        for it in &draft.apis {
+            let (request, response) = (names::upper(&it.request.name), names::upper(&it.response.name));
+            put!(out, "({}, {at}{request}, {at}{response}),", it.key);
+        }
+        put!(out, "], records: &[");
+        for it in &draft.types {
+            let (key, value) = (names::upper(&it.key.name), names::upper(&it.value.name));
+            put!(out, "({}, {at}{key}, {at}{value}),", it.id);
+        }
+        put!(out, "] }},");
+    }
+    put!(out, "];");
+}
+
+fn emit_message(out: &mut String, message: &Message, draft: Option<&str>) {
     let table = names::upper(&message.name);
     put!(out, "pub static {table}: Message = Message {{");
     put!(out, "name: {:?}, kind: Kind::{}, id: {:?},", message.name, kind(message.kind), message.id);
     put!(out, "versions: {}, flexible: {},", range(message.versions), range(message.flexible));
     put!(out, "unstable: {:?}, deprecated: {},", message.unstable, range(message.deprecated));
-    put!(out, "listeners: &{:?}, doc: {:?},", message.listeners, message.doc);
+    put!(out, "listeners: &{:?}, doc: {:?}, draft: {draft:?},", message.listeners, message.doc);
     emit_struct(out, message, "root: ", &message.name, message.versions, &message.fields);
     put!(out, "}};");
     for it in &message.structs {

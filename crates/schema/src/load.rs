@@ -14,6 +14,8 @@ pub struct Schema {
     pub apis: Vec<Api>,
     /// One per folder of `records/`, ordered by name.
     pub topics: Vec<Topic>,
+    /// One per folder of `draft/`, ordered by name.
+    pub drafts: Vec<Draft>,
     pub headers: Vec<Message>,
     pub embedded: Vec<Message>,
     pub errors: Vec<ErrorLine>,
@@ -29,6 +31,17 @@ pub struct Api {
     pub stem: String,
     pub request: Message,
     pub response: Message,
+}
+
+/// A revision of a proposal before its release: a folder of `draft/`. It becomes tables and nothing else, so no
+/// broker can serve it.
+#[derive(Debug)]
+pub struct Draft {
+    pub name: String,
+    /// Ordered by API key. Keys and names may be those of released APIs that look different.
+    pub apis: Vec<Api>,
+    /// Ordered by record type.
+    pub types: Vec<RecordType>,
 }
 
 /// The record types of an internal topic.
@@ -63,10 +76,15 @@ pub fn load(folder: &Path) -> Result<Schema, String> {
     for topic in entries(&folder.join("records"))? {
         topics.push(self::topic(&topic)?);
     }
+    let mut drafts = Vec::new();
+    for revision in entries(&folder.join("draft"))?.iter().filter(|it| it.is_dir()) {
+        drafts.push(draft(revision)?);
+    }
     let (enums, features) = located(&folder.join("enums.wire"), parse::enums)?;
     let schema = Schema {
         apis,
         topics,
+        drafts,
         headers: messages(&folder.join("headers.wire"))?,
         embedded: messages(&folder.join("embedded.wire"))?,
         errors: located(&folder.join("errors.wire"), parse::errors)?,
@@ -87,7 +105,23 @@ fn api(file: &Path) -> Result<Api, String> {
 }
 
 fn topic(folder: &Path) -> Result<Topic, String> {
-    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(Topic { name: folder_name(folder), types: record_types(folder)? })
+}
+
+fn draft(folder: &Path) -> Result<Draft, String> {
+    let mut apis = Vec::new();
+    for file in files(folder)? {
+        apis.push(api(&file)?);
+    }
+    apis.sort_by_key(|it| it.key);
+    Ok(Draft { name: folder_name(folder), apis, types: record_types(&folder.join("records"))? })
+}
+
+fn folder_name(folder: &Path) -> String {
+    folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn record_types(folder: &Path) -> Result<Vec<RecordType>, String> {
     let mut types = Vec::new();
     for file in files(folder)? {
         let (id, _) = file_name(&file)?;
@@ -95,7 +129,7 @@ fn topic(folder: &Path) -> Result<Topic, String> {
         types.push(RecordType { id, key, value });
     }
     types.sort_by_key(|it| it.id);
-    Ok(Topic { name, types })
+    Ok(types)
 }
 
 /// The two messages of a file, whose number must be the file's.

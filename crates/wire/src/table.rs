@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::tables::{APIS, MESSAGES, RECORDS};
+use crate::tables::{APIS, DRAFTS, MESSAGES, RECORDS};
 
 /// API keys from here on are our own; Kafka has none of them.
 pub const OWN_KEYS: std::ops::RangeFrom<i16> = 20_000..;
@@ -39,6 +39,8 @@ pub struct Message {
     pub deprecated: Versions,
     pub listeners: &'static [&'static str],
     pub doc: &'static str,
+    /// The draft that the message belongs to; none for what was released.
+    pub draft: Option<&'static str>,
     pub root: Struct,
 }
 
@@ -80,6 +82,17 @@ pub struct Field {
     /// The least bytes that one value or element takes.
     pub min_size: usize,
     pub doc: &'static str,
+}
+
+/// An early revision of a proposal, kept so that old texts and captures can be read. It has tables only: no types, no
+/// codec, no place in [`APIS`], [`MESSAGES`] or [`RECORDS`], so nothing can serve it.
+#[derive(Debug)]
+pub struct Draft {
+    pub name: &'static str,
+    /// Request and response of every API, by key. A key may be that of another API today.
+    pub apis: &'static [(i16, &'static Message, &'static Message)],
+    /// Key and value of every record type of `__consumer_offsets`, by type.
+    pub records: &'static [(i16, &'static Message, &'static Message)],
 }
 
 /// The tag of a field, and the versions in which it is tagged.
@@ -171,4 +184,19 @@ pub fn api(key: i16) -> Option<(&'static Message, &'static Message)> {
 #[must_use]
 pub fn record(topic: &str, record_type: i16) -> Option<(&'static Message, &'static Message)> {
     RECORDS.iter().find(|it| it.0 == topic && it.1 == record_type).map(|it| (it.2, it.3))
+}
+
+/// The draft of that name.
+#[must_use]
+pub fn draft(name: &str) -> Option<&'static Draft> {
+    DRAFTS.iter().find(|it| it.name == name)
+}
+
+impl Draft {
+    /// The draft's message of that name.
+    #[must_use]
+    pub fn message(&self, name: &str) -> Option<&'static Message> {
+        let pairs = || self.apis.iter().chain(self.records).flat_map(|it| [it.1, it.2]);
+        pairs().find(|it| it.name == name)
+    }
 }
