@@ -5,19 +5,37 @@
 //! in the input. No broker depends on this crate.
 //!
 //! * [`request`], [`response`], [`message`], [`record_key`], [`record_value`], [`records`]: bytes to [`Explained`].
-//! * [`text::page`], [`text::tree`], [`layout::layout`], [`json::of`]: what is shown of it.
+//! * [`smallest`]: the smallest legal instance of any message.
+//! * [`text`], [`layout`], [`json`]: what is shown of it.
 
+pub mod candidates;
+pub mod frame;
+pub mod json;
+pub mod layout;
+pub mod smallest;
+pub mod text;
+
+mod embed;
+mod labels;
 mod lookup;
+mod message_set;
 mod node;
+mod records;
+mod scan;
+mod secrets;
+mod walk;
 
 pub use lookup::{Api, Lookup, NotFound, version_of, versions_of};
 pub use node::{Category, Diagnostic, Direction, Explained, Id, Mode, Node, Severity, Value, What};
+pub use walk::type_name;
 
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use wire::Uuid;
-use wire::table::Message;
+use wire::table::{Kind, Message};
+
+use scan::{Scan, Step};
 
 /// How bytes are read.
 #[derive(Debug, Clone, Default)]
@@ -37,60 +55,105 @@ pub struct Options {
 /// Explains a request: a frame that begins with its size (wire.md 18.2).
 #[must_use]
 pub fn request(frame: &Bytes, options: &Options) -> Explained {
-    let _ = (frame, options);
-    todo!()
+    frame::request(frame, Mode::Decode, options)
 }
 
 /// Explains a response: a frame that begins with its size, to a request of this API and version (18.3).
 #[must_use]
 pub fn response(frame: &Bytes, key: i16, version: i16, options: &Options) -> Explained {
-    let _ = (frame, key, version, options);
-    todo!()
+    match (Lookup { drafts: options.drafts }).api_by_key(key) {
+        Some(api) => frame::response(frame, api, version, Mode::Decode, options),
+        None => frame::unknown_response(frame, key, version, options),
+    }
 }
 
 /// Explains a message without frame and header.
 #[must_use]
 pub fn message(table: &'static Message, version: i16, body: &Bytes, options: &Options) -> Explained {
-    let _ = (table, version, body, options);
-    todo!()
+    body_in_mode(table, version, body, Mode::Decode, options)
 }
 
-/// Output for people.
-pub mod text {
-    use crate::Explained;
-
-    /// How text is made.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub struct Style {
-        /// ANSI colours by category; for terminals only.
-        pub colour: bool,
-        pub descriptions: bool,
-    }
-
-    /// Byte layout, tree and diagnostics.
-    #[must_use]
-    pub fn page(explained: &Explained, style: Style) -> String {
-        let _ = (explained, style);
-        todo!()
-    }
-
-    /// The object tree (21), a line per node.
-    #[must_use]
-    pub fn tree(explained: &Explained, style: Style) -> String {
-        let _ = (explained, style);
-        todo!()
-    }
+pub(crate) fn body_in_mode(
+    table: &'static Message,
+    version: i16,
+    body: &Bytes,
+    mode: Mode,
+    options: &Options,
+) -> Explained {
+    let category = match table.kind {
+        Kind::Request => Category::RequestBody,
+        Kind::Response => Category::ResponseBody,
+        Kind::Header => Category::RpcHeader,
+        Kind::Data | Kind::Key | Kind::Value => Category::Record,
+    };
+    let title = (table.name, format!("message v{version}"));
+    let mut explained = alone(body, What::Body, category, title, options, |scan| {
+        scan.mode = mode;
+        scan.body_of(table, version)
+    });
+    explained.api = table.id.and_then(|key| match table.kind {
+        Kind::Request | Kind::Response => Lookup { drafts: options.drafts }.api_by_key(key),
+        Kind::Header | Kind::Data | Kind::Key | Kind::Value => None,
+    });
+    (explained.message, explained.version, explained.mode) = (Some(table), Some(version), mode);
+    explained
 }
 
-/// Output for programs (21.6).
-pub mod json {
-    use crate::Explained;
-    use wire::json::Json;
+/// Explains the key of a record of an internal topic: its type and fields (13.2).
+#[must_use]
+pub fn record_key(topic: &str, key: &Bytes, options: &Options) -> Explained {
+    let title = ("record key", format!("of {topic}"));
+    let mut explained = alone(key, What::RecordKey, Category::Record, title, options, |scan| {
+        scan.coordinator_key(topic).map(|_| ())
+    });
+    let record_type = key.first_chunk().map(|it| i16::from_be_bytes(*it));
+    explained.message =
+        record_type.and_then(|it| (Lookup { drafts: options.drafts }).record(topic, it)).map(|it| it.0);
+    explained.version = explained.message.map(|_| 0);
+    explained
+}
 
-    /// The tree as JSON.
-    #[must_use]
-    pub fn of(explained: &Explained) -> Json {
-        let _ = explained;
-        todo!()
+/// Explains the value of a record of an internal topic, whose type its key said.
+#[must_use]
+pub fn record_value(table: &'static Message, value: &Bytes, options: &Options) -> Explained {
+    let title = ("record value", format!("of {}", table.name));
+    let mut explained = alone(value, What::RecordValue, Category::Record, title, options, |scan| {
+        scan.coordinator_value(table)
+    });
+    let version = value.first_chunk().map(|it| i16::from_be_bytes(*it));
+    (explained.message, explained.version) = (Some(table), version);
+    explained
+}
+
+/// Explains record batches, as they stand in a log segment or a records field.
+#[must_use]
+pub fn records(batches: &Bytes, options: &Options) -> Explained {
+    let title = ("records", String::new());
+    alone(batches, What::Records, Category::RecordBatch, title, options, |scan| scan.batches())
+}
+
+fn alone(
+    bytes: &Bytes,
+    what: What,
+    category: Category,
+    title: (&'static str, String),
+    options: &Options,
+    read: impl FnOnce(&mut Scan<'_>) -> Step<()>,
+) -> Explained {
+    let mut scan = Scan::new(bytes, options);
+    scan.category = category;
+    scan.open(title.0, title.1, "");
+    scan.region(bytes.len(), read);
+    let (root, hidden) = scan.finish();
+    Explained {
+        what,
+        api: None,
+        message: None,
+        version: None,
+        header_version: None,
+        mode: Mode::Decode,
+        bytes: bytes.clone(),
+        hidden,
+        root,
     }
 }

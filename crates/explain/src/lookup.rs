@@ -65,7 +65,9 @@ impl Lookup {
         let by_number = name.parse().ok().and_then(|key| self.api_by_key(key));
         let same = |it: &str| it.eq_ignore_ascii_case(name);
         by_number
-            .or_else(|| self.apis().find(|it| same(it.name()) || same(it.request.name) || same(it.response.name)))
+            .or_else(|| {
+                self.apis().find(|it| same(it.name()) || same(it.request.name) || same(it.response.name))
+            })
             .ok_or_else(|| not_found(name, self.apis().map(|it| it.name())))
     }
 
@@ -140,9 +142,8 @@ fn distance(a: &str, b: &str) -> usize {
         }
     }
     let edits = row.last().copied().unwrap_or(usize::MAX);
-    let contains = |long: &[u8], short: &[u8]| {
-        !short.is_empty() && long.windows(short.len()).any(|it| it == short)
-    };
+    let contains =
+        |long: &[u8], short: &[u8]| !short.is_empty() && long.windows(short.len()).any(|it| it == short);
     if contains(b, a) || contains(a, b) { edits.min(3) } else { edits }
 }
 

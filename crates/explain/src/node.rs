@@ -241,11 +241,13 @@ impl Explained {
         chain
     }
 
-    /// Nodes from the root to the one with this path; empty if there is none. Case does not matter.
+    /// Nodes from the root to the one with this path; empty if there is none. Case matters only between several.
     #[must_use]
     pub fn find(&self, path: &str) -> Vec<&Node> {
         let mut chain = Vec::new();
-        let _found = self.root.search(path, &mut chain);
+        if !self.root.search(&|it| it == path, &mut chain) {
+            self.root.search(&|it| it.eq_ignore_ascii_case(path), &mut chain);
+        }
         chain
     }
 
@@ -289,10 +291,9 @@ impl Node {
         !self.inflated && self.offset <= offset && offset - self.offset < self.length
     }
 
-    fn search<'a>(&'a self, path: &str, chain: &mut Vec<&'a Self>) -> bool {
+    fn search<'a>(&'a self, wanted: &dyn Fn(&str) -> bool, chain: &mut Vec<&'a Self>) -> bool {
         chain.push(self);
-        let found =
-            self.path.eq_ignore_ascii_case(path) || self.children.iter().any(|it| it.search(path, chain));
+        let found = wanted(&self.path) || self.children.iter().any(|it| it.search(wanted, chain));
         if !found {
             chain.pop();
         }

@@ -1,0 +1,185 @@
+//! Trees as JSON (wire.md 21.6). `assemble` reads it back.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use wire::base64;
+use wire::json::Json;
+
+use crate::layout;
+use crate::node::{Diagnostic, Explained, Node, Value, What};
+
+/// Integers beyond this are strings, since many readers take numbers for floats.
+const EXACT_MAX: u64 = 1 << 53;
+
+type Entry = (Cow<'static, str>, Json);
+
+fn entry(name: &'static str, value: Json) -> Entry {
+    (Cow::Borrowed(name), value)
+}
+
+fn text(text: impl ToString) -> Json {
+    Json::String(text.to_string())
+}
+
+fn number(number: usize) -> Json {
+    Json::Int(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+/// Everything that is known, as one document.
+#[must_use]
+pub fn of(explained: &Explained) -> Json {
+    let (what, direction) = match explained.what {
+        What::Frame(direction) => ("frame", Some(direction)),
+        What::Body => ("body", None),
+        What::RecordKey => ("key", None),
+        What::RecordValue => ("value", None),
+        What::Records => ("records", None),
+    };
+    let or_null = |it: Option<Json>| it.unwrap_or(Json::Null);
+    Json::Object(vec![
+        entry("what", text(what)),
+        entry("api", or_null(explained.api.map(|it| text(it.name())))),
+        entry("apiKey", or_null(explained.api.map(|it| Json::Int(it.key.into())))),
+        entry("message", or_null(explained.message.map(|it| text(it.name)))),
+        entry("version", or_null(explained.version.map(|it| Json::Int(it.into())))),
+        entry("direction", or_null(direction.map(|it| text(it.as_str())))),
+        entry("headerVersion", or_null(explained.header_version.map(|it| Json::Int(it.into())))),
+        entry("flexible", Json::Bool(explained.is_flexible())),
+        entry("mode", text(explained.mode.as_str())),
+        entry("bytes", text(layout::hex(explained))),
+        entry("tree", node(&explained.root)),
+    ])
+}
+
+/// A node with all below it.
+#[must_use]
+pub fn node(it: &Node) -> Json {
+    let mut entries = shallow(it);
+    if !it.children.is_empty() {
+        entries.push(entry("children", Json::Array(it.children.iter().map(node).collect())));
+    }
+    Json::Object(entries)
+}
+
+/// A node without its children.
+#[must_use]
+pub fn alone(it: &Node) -> Json {
+    Json::Object(shallow(it))
+}
+
+fn shallow(it: &Node) -> Vec<Entry> {
+    let mut entries =
+        vec![entry("path", text(&it.path)), entry("name", text(&it.name)), entry("type", text(&it.ty))];
+    match value(&it.value) {
+        Some(value) => entries.push(entry("value", value)),
+        None => {
+            if let Value::Hidden(n) = it.value {
+                entries.push(entry("hidden", number(n)));
+            }
+        }
+    }
+    if !it.note.is_empty() {
+        entries.push(entry("note", text(&it.note)));
+    }
+    entries.push(entry("offset", number(it.offset)));
+    entries.push(entry("length", number(it.length)));
+    if it.inflated {
+        entries.push(entry("inflated", Json::Bool(true)));
+    }
+    entries.push(entry("category", text(it.category.as_str())));
+    if !it.description.is_empty() {
+        entries.push(entry("description", text(&it.description)));
+    }
+    if !it.diagnostics.is_empty() {
+        entries.push(entry("diagnostics", Json::Array(it.diagnostics.iter().map(diagnostic).collect())));
+    }
+    entries
+}
+
+/// A diagnostic.
+#[must_use]
+pub fn diagnostic(it: &Diagnostic) -> Json {
+    let mut entries = vec![
+        entry("id", text(it.id.as_str())),
+        entry("severity", text(it.severity.as_str())),
+        entry("rule", text(it.id.rule())),
+        entry("path", text(&it.path)),
+        entry("offset", number(it.offset)),
+    ];
+    if it.inflated {
+        entries.push(entry("inflated", Json::Bool(true)));
+    }
+    entries.push(entry("found", text(&it.found)));
+    Json::Object(entries)
+}
+
+/// The typed value: numbers as numbers, large ones as strings, bytes as base-64. Structs and groups have none.
+fn value(value: &Value) -> Option<Json> {
+    Some(match value {
+        Value::None | Value::Struct | Value::Hidden(_) => return None,
+        Value::Null => Json::Null,
+        Value::Bool(it) => Json::Bool(*it),
+        Value::Int(it) if it.unsigned_abs() > EXACT_MAX => text(it),
+        Value::Int(it) => Json::Int(*it),
+        Value::Float(it) => Json::Float(*it),
+        Value::Uuid(it) => text(it),
+        Value::Text(it) => text(String::from_utf8_lossy(it)),
+        Value::Bytes(it) | Value::Data(it) | Value::Whole(it) => text(base64::encode(it, base64::STANDARD)),
+        Value::Elements(n) => number(*n),
+    })
+}
+
+/// JSON in lines, two blanks deeper per level; short arrays and objects stay in one line.
+#[must_use]
+pub fn pretty(json: &Json) -> String {
+    let mut out = String::new();
+    lines(&mut out, json, 0);
+    out.push('\n');
+    out
+}
+
+fn lines(out: &mut String, json: &Json, depth: usize) {
+    const LINE_MAX: usize = 88;
+    let (open, close, parts): (char, char, Vec<(Option<&str>, &Json)>) = match json {
+        Json::Array(elements) if !elements.is_empty() => {
+            ('[', ']', elements.iter().map(|it| (None, it)).collect())
+        }
+        Json::Object(entries) if !entries.is_empty() => {
+            ('{', '}', entries.iter().map(|it| (Some(it.0.as_ref()), &it.1)).collect())
+        }
+        Json::Null
+        | Json::Bool(_)
+        | Json::Int(_)
+        | Json::Float(_)
+        | Json::String(_)
+        | Json::Array(_)
+        | Json::Object(_) => {
+            let _ = write!(out, "{json}");
+            return;
+        }
+    };
+    let flat = parts.iter().all(|it| !matches!(it.1, Json::Array(_) | Json::Object(_)));
+    if flat && parts.len() < ROW_MAX {
+        let text = json.to_string();
+        if text.len() + depth * 2 <= LINE_MAX {
+            out.push_str(&text);
+            return;
+        }
+    }
+    out.push(open);
+    for (i, (key, value)) in parts.into_iter().enumerate() {
+        out.push_str(if i > 0 { ",\n" } else { "\n" });
+        out.push_str(&"  ".repeat(depth + 1));
+        if let Some(key) = key {
+            let _ = write!(out, "{}: ", Json::String(key.to_owned()));
+        }
+        lines(out, value, depth + 1);
+    }
+    out.push('\n');
+    out.push_str(&"  ".repeat(depth));
+    out.push(close);
+}
+
+/// Parts of an array or object that may stand in one line.
+const ROW_MAX: usize = 16;
