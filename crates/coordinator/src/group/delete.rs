@@ -42,6 +42,13 @@ fn delete_one(step: &mut Step<'_>, id: &Str) -> Result<(), Fail> {
     if !group.is_empty(step.soft.classic.get(id)) {
         return Err(ErrorCode::NON_EMPTY_GROUP.into());
     }
+    remove(step, id);
+    Ok(())
+}
+
+/// Removes a group without members: its offsets, its records, and what is remembered of it.
+pub(super) fn remove(step: &mut Step<'_>, id: &Str) {
+    let Some(group) = step.hard.group(id) else { return };
     let group_tombstones = tombstones(id, group);
     for record in offsets::tombstones(step.hard.offsets(), id) {
         step.record(record);
@@ -53,7 +60,6 @@ fn delete_one(step: &mut Step<'_>, id: &Str) -> Result<(), Fail> {
     consumer::forget(step, id);
     streams::forget(step, id);
     step.soft.history.forget(id);
-    Ok(())
 }
 
 /// 10.4 and 21.4, for a group without members. A simple group gets a tombstone although no record

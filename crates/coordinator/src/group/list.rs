@@ -61,6 +61,15 @@ impl Group {
             Self::Streams(group) => group.is_empty(),
         }
     }
+
+    /// True if members read the topic: its offsets are neither deleted nor do they expire (9.6, 9.7, O-7, O-8).
+    pub fn subscribes_to(&self, topic: &Str, live: Option<&Live>) -> bool {
+        match self {
+            Self::Simple | Self::Classic(_) => live.is_some_and(|it| it.subscribes_to(topic)),
+            Self::Consumer(group) => group.subscribes_to(topic),
+            Self::Streams(group) => group.subscribes_to(topic),
+        }
+    }
 }
 
 /// ListGroups: both filters must match, an empty one matches all. A name that no state or type has

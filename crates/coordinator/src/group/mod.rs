@@ -95,6 +95,7 @@ impl Machine for GroupShard {
         classic::loaded(&mut step);
         consumer::loaded(&mut step);
         streams::loaded(&mut step);
+        offsets::expire::loaded(&mut step);
         step.into_output()
     }
 
@@ -186,6 +187,7 @@ fn fire_due(step: &mut Step<'_>) {
             TimerKey::ClassicSession { group, member } => classic::session_over(step, &group, &member),
             TimerKey::ClassicJoin { group } => classic::join_over(step, &group),
             TimerKey::ClassicSync { group } => classic::sync_over(step, &group),
+            TimerKey::Expiry => offsets::expire::sweep(step),
         }
     }
 }
@@ -199,5 +201,6 @@ fn cause_of(key: &TimerKey) -> Cause {
         TimerKey::Rebalance { .. } | TimerKey::ClassicJoin { .. } | TimerKey::ClassicSync { .. } => {
             Cause::RebalanceOver
         }
+        TimerKey::Expiry => Cause::None,
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::group::classic::Live;
 use crate::group::consumer::ConsumerSoft;
 use crate::group::history::History;
+use crate::group::offsets::expire::Place;
 use crate::group::streams::StreamsSoft;
 use crate::group::streams::hash::TopicHashes;
 use crate::machine::Millis;
@@ -29,6 +30,8 @@ pub struct Soft {
     pub history: History,
     /// Version of the newest image that changed topics; regular expressions are resolved anew after it.
     pub topics_version: i64,
+    /// Where the sweep for expired offsets goes on, while one is under way.
+    pub sweep: Option<Place>,
     /// Number of the last task that the host was given.
     pub last_task: u64,
 }
@@ -50,4 +53,6 @@ pub enum TimerKey {
     ClassicJoin { group: Str },
     /// Members of a classic group that did not sync (6.15).
     ClassicSync { group: Str },
+    /// The next sweep for expired offsets, or its next piece (9.7).
+    Expiry,
 }

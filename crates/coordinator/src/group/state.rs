@@ -74,6 +74,13 @@ impl Hard {
         self.groups.iter()
     }
 
+    /// The first group with an id after `after`, or the first of all.
+    pub(super) fn next_group(&self, after: Option<&Str>) -> Option<&Str> {
+        use std::ops::Bound::{Excluded, Unbounded};
+        let bound = after.map_or(Unbounded, Excluded);
+        self.groups.range::<Str, _>((bound, Unbounded)).next().map(|(id, _)| id)
+    }
+
     /// Members of all streams groups of the shard.
     pub fn streams_members(&self) -> usize {
         self.streams_members

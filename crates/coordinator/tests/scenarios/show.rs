@@ -228,6 +228,7 @@ pub(crate) fn timer(key: &TimerKey) -> String {
         TimerKey::ClassicSession { group, member } => format!("session {group} {member}"),
         TimerKey::ClassicJoin { group } => format!("join {group}"),
         TimerKey::ClassicSync { group } => format!("sync {group}"),
+        TimerKey::Expiry => "expiry".to_owned(),
     }
 }
 

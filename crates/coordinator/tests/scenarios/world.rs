@@ -138,7 +138,9 @@ impl World {
 
     fn changed_timers(&mut self) -> String {
         let timers = &self.driver.machine().soft().timers;
-        let timers: BTreeMap<_, _> = timers.iter().map(|(key, time)| (key.clone(), time)).collect();
+        // Sweeps for expired offsets come and go all the time; only what they do is of interest.
+        let timers = timers.iter().filter(|(key, _)| **key != TimerKey::Expiry);
+        let timers: BTreeMap<_, _> = timers.map(|(key, time)| (key.clone(), time)).collect();
         let before = std::mem::replace(&mut self.timers, timers);
         let mut out = String::new();
         for (key, time) in &self.timers {

@@ -12,6 +12,7 @@ use wire::join_group::response::JoinGroupResponseMember;
 use wire::{ConsumerProtocolSubscription, ErrorCode, Message, Reader, Str};
 
 use super::{ClassicGroup, StoredMember};
+use crate::group::offsets::expire::Retention;
 use crate::machine::{Millis, Ticket};
 
 /// The protocol type of consumers; the group looks into what its members say only for this one.
@@ -199,6 +200,16 @@ impl Live {
             }
         }
         if self.has_member(member) { Ok(()) } else { Err(ErrorCode::UNKNOWN_MEMBER_ID) }
+    }
+
+    /// 9.7. The members of a group that is not of consumers, or whose topics are not known, may need any offset.
+    pub fn retention(&self) -> Retention {
+        match self.state {
+            _ if self.protocol_type.is_none() => Retention::SinceCommit,
+            State::Empty => self.state_timestamp.map_or(Retention::SinceCommit, Retention::Since),
+            State::Stable if self.is_of_consumers() && self.subscribed.is_some() => Retention::SinceCommit,
+            State::Preparing | State::Completing | State::Stable => Retention::Unlimited,
+        }
     }
 
     pub(super) fn is_leader(&self, member: &Str) -> bool {
@@ -525,6 +536,29 @@ mod tests {
         let other = Live::of(&ClassicGroup { protocol_type: "connect".into(), ..group([]) });
         assert!(!other.subscribes_to(&topic));
         assert!(!Live::new(0).subscribes_to(&topic));
+    }
+
+    /// Scenario 120: from when the retention of the group's offsets counts.
+    #[test]
+    fn offsets_of_members_that_may_need_them_do_not_expire() {
+        let metadata = &[0, 0, 0, 0, 0, 1, 0, 2, b'i', b'n', 0xff, 0xff, 0xff, 0xff];
+        let member = StoredMember { subscription: Bytes::from_static(metadata), ..stored_member(1) };
+        let stable = Live::of(&group([("a".into(), member.clone())]));
+        assert_eq!(stable.retention(), Retention::SinceCommit);
+        let mut preparing = stable.clone();
+        preparing.transition(State::Preparing, 5);
+        assert_eq!(preparing.retention(), Retention::Unlimited);
+        let of_unknown_topics = Live { subscribed: None, ..stable.clone() };
+        assert_eq!(of_unknown_topics.retention(), Retention::Unlimited);
+        let connect = ClassicGroup { protocol_type: "connect".into(), ..group([("a".into(), member)]) };
+        assert_eq!(Live::of(&connect).retention(), Retention::Unlimited);
+        let empty = |state_timestamp| {
+            let group = group([]);
+            Live::of(&ClassicGroup { protocol: None, leader: None, state_timestamp, ..group }).retention()
+        };
+        assert_eq!(empty(7), Retention::Since(7));
+        assert_eq!(empty(-1), Retention::SinceCommit);
+        assert_eq!(Live::new(3).retention(), Retention::SinceCommit, "nobody ever joined");
     }
 
     /// Scenario 105.

@@ -36,6 +36,8 @@ pub enum Kind {
     WarmupCaughtUp,
     WarmupGaveUp,
     CommitRefused,
+    /// Nobody used these offsets for the time of retention.
+    OffsetsExpired,
     ShutdownRequested,
     StateChanged,
 }
@@ -62,6 +64,7 @@ impl Kind {
             Self::WarmupCaughtUp => "warmup-caught-up",
             Self::WarmupGaveUp => "warmup-gave-up",
             Self::CommitRefused => "commit-refused",
+            Self::OffsetsExpired => "offsets-expired",
             Self::ShutdownRequested => "shutdown-requested",
             Self::StateChanged => "state-changed",
         }

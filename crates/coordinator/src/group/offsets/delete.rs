@@ -45,14 +45,8 @@ fn delete_topic(
     group: &Str,
     topic: &OffsetDeleteRequestTopic,
 ) -> OffsetDeleteResponseTopic {
-    let subscribed = match step.hard.group(group) {
-        Some(Group::Streams(it)) => it.subscribes_to(&topic.name),
-        Some(Group::Simple | Group::Classic(_)) => {
-            step.soft.classic.get(group).is_some_and(|it| it.subscribes_to(&topic.name))
-        }
-        Some(Group::Consumer(it)) => it.subscribes_to(&topic.name),
-        None => false,
-    };
+    let live = step.soft.classic.get(group);
+    let subscribed = step.hard.group(group).is_some_and(|it| it.subscribes_to(&topic.name, live));
     let error_code = if subscribed { ErrorCode::GROUP_SUBSCRIBED_TO_TOPIC } else { ErrorCode::NONE };
     let mut partitions = Vec::new();
     for partition in &topic.partitions {

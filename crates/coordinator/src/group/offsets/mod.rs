@@ -4,6 +4,7 @@
 
 pub mod commit;
 pub mod delete;
+pub mod expire;
 pub mod fetch;
 
 use std::collections::BTreeMap;
