@@ -236,6 +236,8 @@ final class WarmUp implements Main.Scenario {
         Gaps(Lane lane, String output) {
             Properties config = new Properties();
             config.put("bootstrap.servers", lane.bootstrap);
+            // Millions of records are read; 500 at a time would measure this reader.
+            config.put("max.poll.records", "20000");
             consumer = new KafkaConsumer<>(config, new StringDeserializer(), new LongDeserializer());
             List<TopicPartition> partitions = List.of(new TopicPartition(output, 0), new TopicPartition(output, 1));
             consumer.assign(partitions);

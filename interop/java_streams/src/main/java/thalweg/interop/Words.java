@@ -63,6 +63,8 @@ final class Words implements AutoCloseable {
         Properties config = new Properties();
         config.put("bootstrap.servers", bootstrap);
         config.put("allow.auto.create.topics", "false");
+        // Hundreds of thousands of counts are read from the beginning; 500 at a time would take longer than counting them.
+        config.put("max.poll.records", "20000");
         try (KafkaConsumer<String, Long> consumer = new KafkaConsumer<>(config, new StringDeserializer(), new LongDeserializer())) {
             List<TopicPartition> partitions = consumer.partitionsFor(output).stream()
                 .map(info -> new TopicPartition(output, info.partition())).toList();
