@@ -80,6 +80,14 @@ impl<M: Machine> Driver<M> {
         self.written = at.offset + 1;
     }
 
+    /// Applies a marker that the log has, while loading and live: the host appends it and then tells it here. Replies
+    /// of later steps wait for it.
+    pub fn marker(&mut self, at: At, producer: i64, commit: bool) {
+        assert!(at.offset >= self.written, "the log of a shard was read backwards");
+        self.machine.marker(at, producer, commit);
+        self.written = at.offset + 1;
+    }
+
     /// Ends the load. `end` is the log's end: records that the machine does not know and control
     /// records take offsets too.
     pub fn loaded(&mut self, end: i64, now: Millis, image: &Image) -> Round<M> {

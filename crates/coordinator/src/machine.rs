@@ -52,6 +52,12 @@ pub trait Machine: Default + Send + 'static {
     /// Applies one record of the log, while loading.
     fn replay(&mut self, at: At, record: &Self::Record);
 
+    /// Applies a marker of the log, which ends the transaction of a producer, live and while loading. Machines
+    /// without transactional records have nothing to do.
+    fn marker(&mut self, at: At, producer: i64, commit: bool) {
+        let _ = (at, producer, commit);
+    }
+
     /// Follows the last [`Machine::replay`]: makes a sensible soft state (full timeouts from now).
     fn loaded(&mut self, cx: &mut Cx<'_>) -> Output<Self>;
 

@@ -89,6 +89,10 @@ impl Machine for GroupShard {
         self.hard.apply(at, record);
     }
 
+    fn marker(&mut self, _at: At, producer: i64, commit: bool) {
+        self.hard.apply_marker(producer, commit);
+    }
+
     fn loaded(&mut self, cx: &mut Cx<'_>) -> Output<Self> {
         self.soft = Soft { history: History::new(cx.now), loaded_at: cx.now, ..Soft::default() };
         let mut step = Step::new(&mut self.hard, &mut self.soft, cx);
@@ -112,6 +116,12 @@ fn answer(step: &mut Step<'_>, ticket: Ticket, caller: &Caller, request: GroupRe
             let response = offsets::commit::answer(step, caller, &it);
             history::commit_answered(step, &it, &response);
             GroupReply::OffsetCommit(response)
+        }
+        GroupRequest::TxnOffsetCommit(it) => {
+            streams::member_seen(step, &it.commit.group_id, &it.commit.member_id);
+            let response = offsets::commit::answer_transactional(step, caller, &it);
+            history::commit_answered(step, &it.commit, &response);
+            GroupReply::TxnOffsetCommit(response)
         }
         GroupRequest::OffsetFetch(it) => {
             if let Some(member) = &it.group.member_id {

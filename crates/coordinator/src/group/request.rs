@@ -27,6 +27,7 @@ use wire::{
 pub enum GroupRequest {
     /// Topics that exist only, each with its name *and* its id, whatever the version carries.
     OffsetCommit(OffsetCommitRequest),
+    TxnOffsetCommit(Box<TxnOffsetCommit>),
     /// One group's part, in the form of versions 8 and later.
     OffsetFetch(OffsetFetch),
     /// Topics that exist only.
@@ -58,11 +59,23 @@ pub struct OffsetFetch {
     pub require_stable: bool,
 }
 
+/// A commit within a producer's transaction, which the log would take: its epoch is not old, and its transaction is
+/// open or known to the coordinator.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TxnOffsetCommit {
+    pub producer_id: i64,
+    pub producer_epoch: i16,
+    /// In the form of an OffsetCommit: topics that exist only, each with its name and its id.
+    pub commit: OffsetCommitRequest,
+}
+
 /// The answers, in the order of [`GroupRequest`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum GroupReply {
     /// Each topic with its name and its id.
     OffsetCommit(OffsetCommitResponse),
+    /// In the form of an OffsetCommit.
+    TxnOffsetCommit(OffsetCommitResponse),
     OffsetFetch(OffsetFetchResponseGroup),
     OffsetDelete(OffsetDeleteResponse),
     JoinGroup(Box<JoinGroupResponse>),

@@ -1,7 +1,7 @@
 //! Hard state: exactly what the records of the shard say.
 //!
 //! [`Hard::apply`] is the only function that changes it, live and on load alike; it holds one arm
-//! per record type. It must work for any log that compaction may have left behind
+//! per record type. What ends a transaction is no record of a type but a control record: `apply_marker`. It must work for any log that compaction may have left behind
 //! (classic-and-consumer-groups.md 21, streams-groups.md 10.3). Where it asserts, the log is not
 //! one that a coordinator wrote, and the shard must not be served.
 
@@ -90,7 +90,7 @@ impl Hard {
         &self.offsets
     }
 
-    /// Applies one record. Nothing else changes hard state.
+    /// Applies one record.
     pub(super) fn apply(&mut self, at: At, record: &Record) {
         match record {
             Record::OffsetCommit(key, Some(value)) => {
@@ -129,6 +129,12 @@ impl Hard {
             | Record::ShareGroupCurrentMemberAssignment(..)
             | Record::ShareGroupStatePartitionMetadata(..) => {}
         }
+    }
+
+    /// Applies the end of a producer's transaction, which is a control record of the log. Beside [`Self::apply`] this
+    /// alone changes hard state.
+    pub(super) fn apply_marker(&mut self, producer: i64, commit: bool) {
+        self.offsets.end_transaction(producer, commit);
     }
 
     /// Records 17 and 19 to 23.

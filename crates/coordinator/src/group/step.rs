@@ -49,6 +49,7 @@ impl<'a> Step<'a> {
                 hard,
                 now: cx.now,
                 next: cx.offset,
+                producer: None,
                 records: Vec::new(),
                 telling: Telling::default(),
             },
@@ -75,7 +76,7 @@ impl<'a> Step<'a> {
         Output {
             records: self.hard.records,
             divisible: self.divisible,
-            producer: None,
+            producer: self.hard.producer,
             replies: self.replies,
             tasks: self.tasks,
         }
@@ -89,15 +90,23 @@ pub struct Working<'a> {
     hard: &'a mut Hard,
     now: Millis,
     next: i64,
+    /// Set if the step is a commit of this producer's transaction.
+    producer: Option<(i64, i16)>,
     records: Vec<Record>,
     telling: Telling,
 }
 
 impl Working<'_> {
+    /// All records of the step belong to this producer's transaction.
+    pub fn within_transaction(&mut self, producer_id: i64, epoch: i16) {
+        assert!(self.records.is_empty(), "a step is in a transaction as a whole");
+        self.producer = Some((producer_id, epoch));
+    }
+
     /// Adds a record to the step's output and applies it.
     pub fn record(&mut self, record: Record) {
         self.telling.record(self.hard, &record);
-        let at = At { offset: self.next, timestamp: self.now, producer: None };
+        let at = At { offset: self.next, timestamp: self.now, producer: self.producer };
         self.hard.apply(at, &record);
         self.next += 1;
         self.records.push(record);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use coordinator::Millis;
-use coordinator::group::request::OffsetFetch;
+use coordinator::group::request::{OffsetFetch, TxnOffsetCommit};
 use coordinator::group::{ClosedConnection, GroupRequest};
 use wire::offset_commit::request::{OffsetCommitRequestPartition, OffsetCommitRequestTopic};
 use wire::offset_delete::request::{OffsetDeleteRequestPartition, OffsetDeleteRequestTopic};
@@ -156,7 +156,12 @@ pub(crate) fn commit(args: &mut Args<'_>, ids: &BTreeMap<Str, Uuid>) -> Parsed<G
         }
     }
     request.topics = topics;
-    Ok(GroupRequest::OffsetCommit(request))
+    // `producer=7/2`: in the transaction of producer 7 with epoch 2.
+    let Some((id, epoch)) = args.option("producer").map(|it| it.split_once('/').unwrap_or((it, "0"))) else {
+        return Ok(GroupRequest::OffsetCommit(request));
+    };
+    let (producer_id, producer_epoch) = (number(id)?, number(epoch)?);
+    Ok(GroupRequest::TxnOffsetCommit(Box::new(TxnOffsetCommit { producer_id, producer_epoch, commit: request })))
 }
 
 /// The id that scripts know as `#n`.

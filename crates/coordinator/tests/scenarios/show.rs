@@ -296,7 +296,7 @@ fn left(it: &LeaveGroupResponse) -> Vec<String> {
 pub(crate) fn reply(asked: &str, reply: &GroupReply) -> String {
     let lines = match reply {
         GroupReply::StreamsGroupHeartbeat(it) => return heartbeat(asked, it),
-        GroupReply::OffsetCommit(it) => {
+        GroupReply::OffsetCommit(it) | GroupReply::TxnOffsetCommit(it) => {
             let topics = it.topics.iter().flat_map(|topic| {
                 topic
                     .partitions

@@ -1,6 +1,6 @@
 //! A shard with a simulated clock, log and set of topics, driven by commands.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
 
 use bytes::Bytes;
@@ -30,8 +30,18 @@ const WAKES_MAX: usize = 10_000;
 /// One record as it stands in the log.
 struct Logged {
     at: At,
-    key: Bytes,
-    value: Option<Bytes>,
+    what: What,
+}
+
+enum What {
+    Record {
+        key: Bytes,
+        value: Option<Bytes>,
+    },
+    /// It ends the transaction of the producer of `at`.
+    Marker {
+        commit: bool,
+    },
 }
 
 pub(crate) struct World {
@@ -77,8 +87,11 @@ impl World {
         // Chance goes on: the same ids are not given out again.
         self.driver = Driver::new(Entropy::seeded(1 + self.log.len() as u64), BATCH_BYTES_MAX);
         self.tasks.clear();
-        for logged in &self.log {
-            self.driver.replay(logged.at, &logged.record());
+        for Logged { at, what } in &self.log {
+            match what {
+                What::Record { key, value } => self.driver.replay(*at, &decoded(key, value.as_ref())),
+                What::Marker { commit } => self.driver.marker(*at, producer_of(at), *commit),
+            }
         }
         let end = self.log.last().map_or(0, |it| it.at.offset + 1);
         let round = self.driver.loaded(end, self.now, self.topics.image());
@@ -91,9 +104,10 @@ impl World {
         for batch in round.batches {
             for (at, (key, value)) in (batch.base_offset..).zip(batch.records) {
                 let at = At { offset: at, timestamp: batch.timestamp, producer: batch.producer };
-                let logged = Logged { at, key, value };
-                let _ = writeln!(out, "{}", show::record(&logged.record(), self.now));
-                self.log.push(logged);
+                let record = show::record(&decoded(&key, value.as_ref()), self.now);
+                let producer = batch.producer.map(|(id, epoch)| format!(" producer={id}/{epoch}"));
+                let _ = writeln!(out, "{record}{}", producer.unwrap_or_default());
+                self.log.push(Logged { at, what: What::Record { key, value } });
             }
         }
         if !self.held {
@@ -106,6 +120,24 @@ impl World {
             self.tasks.push_back((id, task));
         }
         out
+    }
+
+    /// The log gets a marker, and the shard hears of it.
+    fn marker(&mut self, args: &mut Args<'_>) -> Parsed<String> {
+        let commit = match args.word("commit or abort")? {
+            "commit" => true,
+            "abort" => false,
+            other => return Err(format!("not commit or abort: {other:?}")),
+        };
+        let producer = number(args.word("producer")?)?;
+        let at =
+            At { offset: self.driver.written(), timestamp: self.now, producer: Some((producer, i16::MAX)) };
+        self.log.push(Logged { at, what: What::Marker { commit } });
+        self.driver.marker(at, producer, commit);
+        if !self.held {
+            self.durable = self.driver.written();
+        }
+        Ok(self.release())
     }
 
     /// The answer to the oldest task: where partitions end. Those not named are not there.
@@ -227,6 +259,7 @@ impl World {
             }
             "join" | "sync" | "heartbeat" | "leave" => self.classic_command(name, rest, args),
             "commit" => self.ask(first, args, |_, args| ask::commit(args, &ids), 10),
+            "txn-commit" => self.ask(first, args, |_, args| ask::commit(args, &ids), 6),
             "fetch" => self.ask(first, args, |_, args| ask::fetch(args, &ids), 10),
             "offset-delete" => self.ask(first, args, |_, args| ask::offset_delete(args), 0),
             "list" => self.ask("list", args, |_, args| ask::list(args), 5),
@@ -292,6 +325,7 @@ impl World {
     fn control(&mut self, name: &str, args: &mut Args<'_>) -> Parsed<String> {
         match name {
             "wake" => Ok(self.event(Event::Wake)),
+            "marker" => self.marker(args),
             "ends" => self.ends(args),
             "jump" => {
                 self.now += duration(args.word("duration")?)?;
@@ -367,9 +401,10 @@ impl World {
     /// Trap 16: all records, read from their bytes by an empty shard, make the same hard state.
     fn replay_equals_live(&self) -> Parsed<()> {
         for logged in &self.log {
-            let record = logged.record();
+            let What::Record { key, value } = &logged.what else { continue };
+            let record = decoded(key, value.as_ref());
             let encoded = record.encode().map_err(|error| format!("{error:?}"))?;
-            if encoded != (logged.key.clone(), logged.value.clone()) {
+            if encoded != (key.clone(), value.clone()) {
                 return Err(format!("not the same bytes again: {record:?}"));
             }
         }
@@ -386,14 +421,18 @@ impl World {
     /// 21.5, scenario 368: so do the records that compaction leaves, the last of each key. Only a
     /// simple group whose offsets are all gone has no record that tells of it.
     fn compacted_equals_live(&self) -> Parsed<()> {
-        let last: BTreeMap<_, _> = self.log.iter().map(|it| (&it.key, it.at.offset)).collect();
-        let left = |with_tombstones: bool| {
-            let kept = self.log.iter().filter(move |it| with_tombstones || it.value.is_some());
-            kept.filter(|it| last.get(&it.key) == Some(&it.at.offset))
-        };
+        let decided = Decided::of(&self.log);
+        let last: BTreeMap<_, _> =
+            self.log.iter().filter_map(|it| Some((decided.key(it)?, it.at.offset))).collect();
         let live = told(self.driver.machine().hard());
         for with_tombstones in [true, false] {
-            let replayed = replay(left(with_tombstones));
+            let left = self.log.iter().filter(|it| match decided.key(it) {
+                Some(key) => {
+                    last.get(key) == Some(&it.at.offset) && (with_tombstones || !decided.is_tombstone(it))
+                }
+                None => !decided.is_aborted(it),
+            });
+            let replayed = replay(left);
             let replayed = told(replayed.hard());
             if live != replayed {
                 return Err(format!("the compacted log differs from live\nlive: {live}\nlog:  {replayed}"));
@@ -403,9 +442,56 @@ impl World {
     }
 }
 
+/// What compaction knows of transactions: it stops at the first that is open, and drops what was aborted.
+struct Decided {
+    /// The first offset of an open transaction.
+    unstable: i64,
+    aborted: BTreeSet<i64>,
+}
+
+impl Decided {
+    fn of(log: &[Logged]) -> Self {
+        let mut open: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
+        let mut aborted = BTreeSet::new();
+        for Logged { at, what } in log {
+            match (what, at.producer) {
+                (What::Record { .. }, Some((id, _))) => open.entry(id).or_default().push(at.offset),
+                (What::Record { .. }, None) => {}
+                (What::Marker { commit }, _) => {
+                    let ended = open.remove(&producer_of(at)).unwrap_or_default();
+                    aborted.extend(ended.into_iter().filter(|_| !commit));
+                }
+            }
+        }
+        let unstable = open.values().flatten().min().copied().unwrap_or(i64::MAX);
+        Self { unstable, aborted }
+    }
+
+    fn is_aborted(&self, logged: &Logged) -> bool {
+        logged.at.offset < self.unstable && self.aborted.contains(&logged.at.offset)
+    }
+
+    /// The key of a record that compaction looks at.
+    fn key<'a>(&self, logged: &'a Logged) -> Option<&'a Bytes> {
+        match &logged.what {
+            What::Record { key, .. } if logged.at.offset < self.unstable && !self.is_aborted(logged) => Some(key),
+            What::Record { .. } | What::Marker { .. } => None,
+        }
+    }
+
+    fn is_tombstone(&self, logged: &Logged) -> bool {
+        matches!(&logged.what, What::Record { value: None, .. } if logged.at.offset < self.unstable)
+    }
+}
+
 fn replay<'a>(log: impl IntoIterator<Item = &'a Logged>) -> GroupShard {
     let mut shard = GroupShard::default();
-    log.into_iter().for_each(|it| shard.replay(it.at, &it.record()));
+    for Logged { at, what } in log {
+        match what {
+            What::Record { key, value } => shard.replay(*at, &decoded(key, value.as_ref())),
+            What::Marker { commit } => shard.marker(*at, producer_of(at), *commit),
+        }
+    }
     shard
 }
 
@@ -418,11 +504,13 @@ fn told(hard: &Hard) -> String {
     format!("{groups:?} {:?}", hard.offsets())
 }
 
-impl Logged {
-    fn record(&self) -> Record {
-        let record = Record::decode(&self.key, self.value.as_ref());
-        record.expect("the shard wrote it").expect("the shard knows its own records")
-    }
+fn decoded(key: &Bytes, value: Option<&Bytes>) -> Record {
+    let record = Record::decode(key, value);
+    record.expect("the shard wrote it").expect("the shard knows its own records")
+}
+
+fn producer_of(at: &At) -> i64 {
+    at.producer.expect("markers and transactional records have a producer").0
 }
 
 impl testkit::script::Runner for World {

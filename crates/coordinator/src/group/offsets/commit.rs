@@ -1,4 +1,5 @@
-//! OffsetCommit (key 8), v2–10, behind the handler's checks of authorization and of topics.
+//! OffsetCommit (key 8), v2–10, and TxnOffsetCommit (key 28), v0–6, behind the handler's checks of authorization and
+//! of topics. A transactional commit has the same form: below v3 without member, below v6 without topic ids.
 //!
 //! What versions changed: 5 retention time removed (KIP-211), 6 leader epoch, 7 instance id,
 //! 9 members of the new protocols and the codes GROUP_ID_NOT_FOUND and STALE_MEMBER_EPOCH
@@ -14,10 +15,18 @@
 //!
 //! An accepted commit keeps the session of a classic member, unless its group waits for the leader; it
 //! does not touch that of a streams member (O-4).
+//!
+//! A transactional commit differs (KIP-447, KIP-1319; 10, O-5):
+//! 1. and 3. below v6 the codes are ILLEGAL_GENERATION, in place of GROUP_ID_NOT_FOUND and STALE_MEMBER_EPOCH
+//! 2. and 3. who says nothing of a member is accepted; UNSUPPORTED_VERSION and REBALANCE_IN_PROGRESS never come
+//!
+//! It keeps no session. Its offsets are pending until the marker of its producer; its records form a batch of their
+//! own, whose producer and epoch the log checks, before this is asked.
 
 use crate::group::classic::{self, Live, State};
 use crate::group::consumer::ConsumerGroup;
 use crate::group::fail::Fail;
+use crate::group::request::TxnOffsetCommit;
 use crate::group::state::Group;
 use crate::group::step::Step;
 use crate::group::streams::StreamsGroup;
@@ -29,6 +38,33 @@ use wire::{ErrorCode, OffsetCommitRequest, OffsetCommitResponse, Str};
 
 /// First version whose clients know the codes of KIP-848.
 const MEMBER_EPOCH_VERSION: i16 = 9;
+/// The same of TxnOffsetCommit (KIP-1319).
+const TRANSACTIONAL_MEMBER_EPOCH_VERSION: i16 = 6;
+
+/// Which of the two requests it is, for the rules in which they differ.
+#[derive(Clone, Copy)]
+struct Form {
+    transactional: bool,
+    /// The client knows the codes of KIP-848.
+    knows_epochs: bool,
+}
+
+impl Form {
+    /// Who says nothing of a member: an old client, or a producer without a group.
+    fn is_nobody(self, request: &OffsetCommitRequest) -> bool {
+        self.transactional
+            && request.generation_id_or_member_epoch == -1
+            && request.member_id.is_empty()
+            && request.group_instance_id.is_none()
+    }
+
+    fn stale(self) -> ErrorCode {
+        match self.transactional && !self.knows_epochs {
+            true => ErrorCode::ILLEGAL_GENERATION,
+            false => ErrorCode::STALE_MEMBER_EPOCH,
+        }
+    }
+}
 
 /// The whole response; the handler adds the partitions that it refused itself.
 pub(in crate::group) fn answer(
@@ -36,7 +72,8 @@ pub(in crate::group) fn answer(
     caller: &Caller,
     request: &OffsetCommitRequest,
 ) -> OffsetCommitResponse {
-    let refused = check(step, caller, request).err().map(|fail| fail.code);
+    let form = Form { transactional: false, knows_epochs: caller.api_version >= MEMBER_EPOCH_VERSION };
+    let refused = check(step, form, request).err().map(|fail| fail.code);
     if refused.is_none() {
         classic::committed(step, &request.group_id, &request.member_id);
     }
@@ -44,23 +81,37 @@ pub(in crate::group) fn answer(
     OffsetCommitResponse { topics: topics.collect(), ..Default::default() }
 }
 
+/// The whole response to a commit of a producer's transaction.
+pub(in crate::group) fn answer_transactional(
+    step: &mut Step<'_>,
+    caller: &Caller,
+    TxnOffsetCommit { producer_id, producer_epoch, commit: request }: &TxnOffsetCommit,
+) -> OffsetCommitResponse {
+    let knows_epochs = caller.api_version >= TRANSACTIONAL_MEMBER_EPOCH_VERSION;
+    let form = Form { transactional: true, knows_epochs };
+    let refused = check(step, form, request).err().map(|fail| fail.code);
+    step.hard.within_transaction(*producer_id, *producer_epoch);
+    let topics = request.topics.iter().map(|topic| commit_topic(step, request, topic, refused));
+    OffsetCommitResponse { topics: topics.collect(), ..Default::default() }
+}
+
 /// Checks 1 to 3.
-fn check(step: &Step<'_>, caller: &Caller, request: &OffsetCommitRequest) -> Result<(), Fail> {
+fn check(step: &Step<'_>, form: Form, request: &OffsetCommitRequest) -> Result<(), Fail> {
     match step.hard.group(&request.group_id) {
         // 9.2 rule 1: a simple group comes into being, whatever member and instance id say.
         None if request.generation_id_or_member_epoch < 0 => Ok(()),
-        None if caller.api_version >= MEMBER_EPOCH_VERSION => Err(ErrorCode::GROUP_ID_NOT_FOUND.into()),
+        None if form.knows_epochs => Err(ErrorCode::GROUP_ID_NOT_FOUND.into()),
         None => Err(ErrorCode::ILLEGAL_GENERATION.into()),
         Some(Group::Simple | Group::Classic(_)) => {
-            Ok(check_classic(step.soft.classic.get(&request.group_id), request)?)
+            Ok(check_classic(step.soft.classic.get(&request.group_id), form, request)?)
         }
-        Some(Group::Consumer(group)) => check_consumer(group, caller.api_version, request),
-        Some(Group::Streams(group)) => check_streams(group, caller.api_version, request),
+        Some(Group::Consumer(group)) => check_consumer(group, form, request),
+        Some(Group::Streams(group)) => check_streams(group, form, request),
     }
 }
 
-/// 9.3, for commits that are not transactional. A group without an entry is empty.
-fn check_classic(live: Option<&Live>, request: &OffsetCommitRequest) -> Result<(), ErrorCode> {
+/// 9.3. A group without an entry is empty.
+fn check_classic(live: Option<&Live>, form: Form, request: &OffsetCommitRequest) -> Result<(), ErrorCode> {
     let generation = request.generation_id_or_member_epoch;
     let (member, instance) = (&request.member_id, request.group_instance_id.as_ref());
     let live = live.filter(|it| !it.is_empty());
@@ -69,35 +120,31 @@ fn check_classic(live: Option<&Live>, request: &OffsetCommitRequest) -> Result<(
     }
     let live = live.ok_or(ErrorCode::UNKNOWN_MEMBER_ID)?;
     if generation < 0 && member.is_empty() && instance.is_none() {
-        return Err(ErrorCode::UNKNOWN_MEMBER_ID);
+        return if form.transactional { Ok(()) } else { Err(ErrorCode::UNKNOWN_MEMBER_ID) };
     }
     live.validate_member(member, instance)?;
     if generation != live.generation() {
         return Err(ErrorCode::ILLEGAL_GENERATION);
     }
     match live.state() {
-        State::Completing => Err(ErrorCode::REBALANCE_IN_PROGRESS),
+        State::Completing if !form.transactional => Err(ErrorCode::REBALANCE_IN_PROGRESS),
         // In Preparing members commit what they did in the generation that ends.
-        State::Empty | State::Preparing | State::Stable => Ok(()),
+        State::Empty | State::Preparing | State::Completing | State::Stable => Ok(()),
     }
 }
 
-/// 9.4, for commits that are not transactional. One stale partition fails the whole request.
-fn check_consumer(
-    group: &ConsumerGroup,
-    api_version: i16,
-    request: &OffsetCommitRequest,
-) -> Result<(), Fail> {
+/// 9.4. One stale partition fails the whole request.
+fn check_consumer(group: &ConsumerGroup, form: Form, request: &OffsetCommitRequest) -> Result<(), Fail> {
     let epoch = request.generation_id_or_member_epoch;
     let member_id = &request.member_id;
-    if epoch < 0 && group.is_empty() {
+    if (epoch < 0 && group.is_empty()) || form.is_nobody(request) {
         return Ok(());
     }
     let Some(member) = group.member(member_id) else {
         return Err(ErrorCode::UNKNOWN_MEMBER_ID.into());
     };
     let is_classic = member.metadata.classic.is_some();
-    if !is_classic && api_version < MEMBER_EPOCH_VERSION {
+    if !is_classic && !form.transactional && !form.knows_epochs {
         return Err(ErrorCode::UNSUPPORTED_VERSION.into());
     }
     if epoch == member.current.epoch {
@@ -115,21 +162,21 @@ fn check_consumer(
     match (fresh, is_classic) {
         (true, _) => Ok(()),
         (false, true) => Err(ErrorCode::ILLEGAL_GENERATION.into()),
-        (false, false) => Err(ErrorCode::STALE_MEMBER_EPOCH.into()),
+        (false, false) => Err(form.stale().into()),
     }
 }
 
-/// O-1, for commits that are not transactional. One stale partition fails the whole request.
-fn check_streams(group: &StreamsGroup, api_version: i16, request: &OffsetCommitRequest) -> Result<(), Fail> {
+/// O-1 and O-5. One stale partition fails the whole request.
+fn check_streams(group: &StreamsGroup, form: Form, request: &OffsetCommitRequest) -> Result<(), Fail> {
     let epoch = request.generation_id_or_member_epoch;
     let member = &request.member_id;
-    if epoch < 0 && group.is_empty() {
+    if (epoch < 0 && group.is_empty()) || form.is_nobody(request) {
         return Ok(());
     }
     let Some(member_epoch) = group.member_epoch(member) else {
         return Err(ErrorCode::UNKNOWN_MEMBER_ID.into());
     };
-    if api_version < MEMBER_EPOCH_VERSION {
+    if !form.transactional && !form.knows_epochs {
         return Err(ErrorCode::UNSUPPORTED_VERSION.into());
     }
     if epoch == member_epoch {
@@ -144,7 +191,7 @@ fn check_streams(group: &StreamsGroup, api_version: i16, request: &OffsetCommitR
             .topics
             .iter()
             .all(|topic| topic.partitions.iter().all(|it| held_since(topic, it.partition_index)));
-    if fresh { Ok(()) } else { Err(ErrorCode::STALE_MEMBER_EPOCH.into()) }
+    if fresh { Ok(()) } else { Err(form.stale().into()) }
 }
 
 fn commit_topic(

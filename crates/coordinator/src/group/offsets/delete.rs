@@ -6,7 +6,7 @@
 //! 3. classic: empty or of consumers else NON_EMPTY_GROUP
 //! 4. per topic: not subscribed      else GROUP_SUBSCRIBED_TO_TOPIC on its partitions
 //!
-//! A partition without an offset is a success without record. A streams or consumer group
+//! A partition without an offset, committed or pending in a transaction, is a success without record. A streams or consumer group
 //! never answers NON_EMPTY_GROUP here (O-7, 9.6).
 
 use crate::group::state::Group;
@@ -51,7 +51,10 @@ fn delete_topic(
     let mut partitions = Vec::new();
     for partition in &topic.partitions {
         let partition_index = partition.partition_index;
-        if !subscribed && step.hard.offsets().get(group, &topic.name, partition_index).is_some() {
+        let offsets = step.hard.offsets();
+        let is_there = offsets.get(group, &topic.name, partition_index).is_some()
+            || offsets.is_pending(group, &topic.name, partition_index);
+        if !subscribed && is_there {
             step.record(super::tombstone(group, &topic.name, partition_index));
         }
         let answer = OffsetDeleteResponsePartition { partition_index, error_code };

@@ -3,13 +3,14 @@
 //! What versions changed: 2 null topics ask for all, 7 stable offsets (KIP-447), 8 many groups
 //! (KIP-709), 9 member and epoch (KIP-848), 10 topic ids. Here each topic has its name.
 //!
-//! Checks in order; both fail the whole group:
+//! Checks in order; the first two fail the whole group:
 //! 1. streams or consumer group: member exists              else UNKNOWN_MEMBER_ID
 //! 2. streams or consumer group: its epoch is the asked one  else STALE_MEMBER_EPOCH
+//! 3. stable: no transaction is open for the partition      else UNSTABLE_OFFSET_COMMIT, offset -1
 //!
 //! Null member id and an epoch below 0 pass both. A missing group and a partition without an offset
-//! give offset −1 without error. Every answer waits until what it saw is durable (decision 22), so
-//! `require_stable` changes nothing as long as no offset can be pending in a transaction.
+//! give offset −1 without error; 3 comes before that. Every answer waits until what it saw is durable (decision
+//! 22), also without `require_stable`. When all offsets are asked for, those that are only pending are left out.
 
 use crate::group::fail::Fail;
 use crate::group::offsets::{Committed, GroupOffsets};
@@ -28,10 +29,12 @@ pub(in crate::group) fn answer(step: &Step<'_>, request: &OffsetFetch) -> Offset
     if let Err(fail) = check(step, &request.group) {
         return OffsetFetchResponseGroup { group_id, error_code: fail.code, ..Default::default() };
     }
-    let offsets = step.hard.offsets().of_group(&group_id);
+    let offsets = step.hard.offsets();
+    let of_group = offsets.of_group(&group_id);
+    let unstable = |topic: &Str, index| request.require_stable && offsets.is_pending(&group_id, topic, index);
     let topics = match &request.group.topics {
-        Some(topics) => topics.iter().map(|topic| named(offsets, topic)).collect(),
-        None => offsets.into_iter().flatten().map(|(name, it)| all_of(name, it)).collect(),
+        Some(topics) => topics.iter().map(|topic| named(of_group, topic, &unstable)).collect(),
+        None => of_group.into_iter().flatten().map(|(name, it)| all_of(name, it, &unstable)).collect(),
     };
     OffsetFetchResponseGroup { group_id, topics, ..Default::default() }
 }
@@ -65,9 +68,16 @@ fn check(step: &Step<'_>, request: &OffsetFetchRequestGroup) -> Result<(), Fail>
     }
 }
 
-fn named(offsets: Option<&GroupOffsets>, topic: &OffsetFetchRequestTopics) -> OffsetFetchResponseTopics {
+fn named(
+    offsets: Option<&GroupOffsets>,
+    topic: &OffsetFetchRequestTopics,
+    unstable: &dyn Fn(&Str, i32) -> bool,
+) -> OffsetFetchResponseTopics {
     let committed = offsets.and_then(|it| it.get(&topic.name));
     let partitions = topic.partition_indexes.iter().map(|index| {
+        if unstable(&topic.name, *index) {
+            return pending(*index);
+        }
         let found = committed.and_then(|it| it.get(index));
         found
             .filter(|it| same_topic(it.topic_id, topic.topic_id))
@@ -89,12 +99,21 @@ fn same_topic(stored: Uuid, asked: Uuid) -> bool {
 fn all_of<'a>(
     name: &Str,
     partitions: impl IntoIterator<Item = (&'a i32, &'a Committed)>,
+    unstable: &dyn Fn(&Str, i32) -> bool,
 ) -> OffsetFetchResponseTopics {
+    let partition = |(index, committed): (&i32, &Committed)| match unstable(name, *index) {
+        true => pending(*index),
+        false => some(*index, committed),
+    };
     OffsetFetchResponseTopics {
         name: name.clone(),
-        partitions: partitions.into_iter().map(|(index, it)| some(*index, it)).collect(),
+        partitions: partitions.into_iter().map(partition).collect(),
         ..Default::default()
     }
+}
+
+fn pending(partition_index: i32) -> OffsetFetchResponsePartitions {
+    OffsetFetchResponsePartitions { error_code: ErrorCode::UNSTABLE_OFFSET_COMMIT, ..none(partition_index) }
 }
 
 fn some(partition_index: i32, committed: &Committed) -> OffsetFetchResponsePartitions {

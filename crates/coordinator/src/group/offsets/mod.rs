@@ -1,17 +1,17 @@
-//! Committed offsets, by group, topic name and partition (KIP-211, KIP-848; spec section 9).
-//!
-//! Transactional offsets, which are pending until their marker, come with transactions.
+//! Committed offsets, by group, topic name and partition (KIP-211, KIP-848; spec sections 9 and 10).
 
 pub mod commit;
 pub mod delete;
 pub mod expire;
 pub mod fetch;
+mod pending;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::group::step::Step;
 use crate::machine::{At, Millis};
+use pending::Pending;
 use wire::consumer_offsets::{OffsetCommitKey, OffsetCommitValue, Record};
 use wire::{Str, Uuid};
 
@@ -22,6 +22,7 @@ pub type GroupOffsets = BTreeMap<Str, BTreeMap<i32, Committed>>;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Offsets {
     by_group: BTreeMap<Str, GroupOffsets>,
+    pending: Pending,
 }
 
 /// One committed offset (9.1).
@@ -55,6 +56,17 @@ impl Offsets {
         self.by_group.iter()
     }
 
+    /// Whether a transaction may still decide about the partition's offset.
+    pub fn is_pending(&self, group: &Str, topic: &Str, partition: i32) -> bool {
+        self.pending.has(group, topic, partition)
+    }
+
+    /// Whether a transaction may still decide about an offset of the group. Such a group does not expire (10.3), and
+    /// is not without offsets (scenario 161).
+    pub fn has_pending(&self, group: &Str) -> bool {
+        self.pending.has_group(group)
+    }
+
     pub(super) fn put(&mut self, at: At, key: &OffsetCommitKey, value: &OffsetCommitValue) {
         let committed = Committed {
             offset: value.offset,
@@ -65,50 +77,80 @@ impl Offsets {
             topic_id: value.topic_id,
             record_offset: at.offset,
         };
+        if let Some((producer, _)) = at.producer {
+            self.pending.put(producer, key, committed);
+            return;
+        }
         let topics = self.by_group.entry(key.group.detach()).or_default();
         topics.entry(key.topic.detach()).or_default().insert(key.partition, committed);
     }
 
+    /// 10.3: pending offsets of the partition go as well.
     pub(super) fn remove(&mut self, key: &OffsetCommitKey) {
+        self.pending.remove(key);
         let Some(topics) = self.by_group.get_mut(&key.group) else { return };
-        let Some(partitions) = topics.get_mut(&key.topic) else { return };
-        partitions.remove(&key.partition);
-        if partitions.is_empty() {
-            topics.remove(&key.topic);
-        }
+        remove_from(topics, &key.topic, key.partition);
         if topics.is_empty() {
             self.by_group.remove(&key.group);
         }
     }
+
+    /// 10.2: the producer's transaction ends. A commit that stands further up in the log than the pending one stays.
+    pub(super) fn end_transaction(&mut self, producer: i64, commit: bool) {
+        let decided = self.pending.take(producer);
+        if !commit {
+            return;
+        }
+        for (group, topics) in decided {
+            let into = self.by_group.entry(group).or_default();
+            for (topic, partitions) in topics {
+                let into = into.entry(topic).or_default();
+                for (index, pending) in partitions {
+                    let newer = into.get(&index).is_none_or(|it| pending.record_offset > it.record_offset);
+                    if newer {
+                        into.insert(index, pending);
+                    }
+                }
+            }
+        }
+    }
 }
 
-/// 9.8: offsets of a deleted topic go, unless they were committed for another topic of that name.
+fn remove_from(topics: &mut GroupOffsets, topic: &Str, partition: i32) {
+    let Some(partitions) = topics.get_mut(topic) else { return };
+    partitions.remove(&partition);
+    if partitions.is_empty() {
+        topics.remove(topic);
+    }
+}
+
+/// 9.8: offsets of a deleted topic go, pending ones too, unless they were committed for another topic of that name.
 /// They may be of very many groups, and nobody waits for all to go at once.
 pub(super) fn topics_deleted(step: &mut Step<'_>, deleted: &[(Arc<str>, Uuid)]) {
     step.divisible = true;
-    let mut gone = Vec::new();
+    let mut gone = BTreeSet::new();
     for (name, id) in deleted {
         let topic = Str::from(&**name);
+        let of_topic = |committed: &Committed| committed.topic_id == *id || committed.topic_id == Uuid::ZERO;
         for (group, topics) in step.hard.offsets().by_group() {
-            let Some(partitions) = topics.get(&topic) else { continue };
-            let of_topic = partitions
-                .iter()
-                .filter(|(_, it)| it.topic_id == *id || it.topic_id == Uuid::ZERO)
-                .map(|(partition, _)| tombstone(group, &topic, *partition));
-            gone.extend(of_topic);
+            let partitions = topics.get(&topic).into_iter().flatten();
+            let partitions = partitions.filter(|(_, it)| of_topic(it));
+            gone.extend(partitions.map(|(partition, _)| (group.clone(), topic.clone(), *partition)));
         }
+        let pending = step.hard.offsets().pending.iter();
+        let pending = pending.filter(|(_, name, _, committed)| **name == topic && of_topic(committed));
+        gone.extend(pending.map(|(group, _, partition, _)| (group.clone(), topic.clone(), partition)));
     }
-    gone.into_iter().for_each(|record| step.record(record));
+    gone.iter().for_each(|(group, topic, partition)| step.record(tombstone(group, topic, *partition)));
 }
 
-/// Tombstones of all offsets of a group (DL-3).
+/// Tombstones of all offsets of a group, pending ones too (DL-3, scenario 154).
 pub(super) fn tombstones(offsets: &Offsets, group: &Str) -> Vec<Record> {
-    let Some(topics) = offsets.of_group(group) else { return Vec::new() };
-    topics
-        .iter()
-        .flat_map(|(topic, partitions)| partitions.keys().map(move |it| (topic, *it)))
-        .map(|(topic, partition)| tombstone(group, topic, partition))
-        .collect()
+    let committed = offsets.of_group(group).into_iter().flatten();
+    let committed =
+        committed.flat_map(|(topic, partitions)| partitions.keys().map(move |it| (topic, *it)));
+    let all: BTreeSet<_> = committed.chain(offsets.pending.of_group(group)).collect();
+    all.into_iter().map(|(topic, partition)| tombstone(group, topic, partition)).collect()
 }
 
 fn tombstone(group: &Str, topic: &Str, partition: i32) -> Record {
