@@ -113,7 +113,8 @@ pub(crate) fn code_of(error: &AppendError) -> ErrorCode {
         | AppendError::LargerThanSegment(_)
         | AppendError::InvalidTimestamp { .. }
         | AppendError::OutOfOrderSequence(_)
-        | AppendError::TransactionOpen(_) => {
+        | AppendError::TransactionOpen(_)
+        | AppendError::NotInTransaction(_) => {
             warn!(%error, "a marker of our own was refused for its form");
             ErrorCode::UNKNOWN_SERVER_ERROR
         }

@@ -188,5 +188,5 @@ impl Partitions {
 }
 
 fn settings(image: &Image, topic: &Topic) -> storage::partition::Settings {
-    partition_settings(&image.topic_settings(topic), image.broker().producer_id_expiration_ms)
+    partition_settings(&image.topic_settings(topic), image.broker())
 }

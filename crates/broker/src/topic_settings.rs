@@ -1,12 +1,12 @@
 //! A topic's settings in the terms of its partitions: the seam between catalog and storage.
 
-use catalog::config::{self, TopicSettings};
+use catalog::config::{self, BrokerSettings, TopicSettings};
 use storage::partition::{Compression, Settings, Validate};
 use storage::{Durability, LogSettings};
 use wire::batch::{Codec, TimestampType};
 
-/// What the partitions of a topic are told. `producer_id_expiration_ms` is a broker setting.
-pub(crate) fn partition_settings(topic: &TopicSettings, producer_id_expiration_ms: i32) -> Settings {
+/// What the partitions of a topic are told; producers and transactions are settings of the broker.
+pub(crate) fn partition_settings(topic: &TopicSettings, broker: &BrokerSettings) -> Settings {
     Settings {
         log: log_settings(topic),
         max_message_bytes: unsigned(topic.max_message_bytes),
@@ -18,7 +18,8 @@ pub(crate) fn partition_settings(topic: &TopicSettings, producer_id_expiration_m
         },
         timestamp_before_max_ms: topic.message_timestamp_before_max_ms,
         timestamp_after_max_ms: topic.message_timestamp_after_max_ms,
-        producer_id_expiration_ms: i64::from(producer_id_expiration_ms),
+        producer_id_expiration_ms: i64::from(broker.producer_id_expiration_ms),
+        verify_transactions: broker.transaction_partition_verification_enable,
         validate: match topic.records_validate {
             config::RecordsValidate::Header => Validate::Header,
             config::RecordsValidate::Full => Validate::Full,

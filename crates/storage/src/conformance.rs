@@ -46,6 +46,7 @@ pub fn run(make: &mut dyn FnMut() -> Box<dyn Subject>) {
     batches_come_back_as_appended(make().as_mut());
     read_begins_with_the_whole_batch(make().as_mut());
     read_stops_at_its_bounds(make().as_mut());
+    read_tells_where_it_ends(make().as_mut());
     restart_keeps_what_was_durable(make().as_mut());
     closed_lane_refuses(make().as_mut());
     trim_moves_the_start(make().as_mut());
@@ -125,6 +126,20 @@ pub fn read_stops_at_its_bounds(subject: &mut dyn Subject) {
     assert_eq!(offsets(span(4, 80, 3 * size + 1)), [4, 6, 8]);
     assert_eq!(offsets(span(80, Offset::MAX, 1 << 20)), [] as [i64; 0]);
     assert_eq!(offsets(span(90, Offset::MAX, 1 << 20)), [] as [i64; 0]);
+}
+
+/// `next` is the offset after the last batch, also where a read jumps to it by an index.
+pub fn read_tells_where_it_ends(subject: &mut dyn Subject) {
+    let (_lane, log) = opened(subject);
+    let made: Vec<_> = (0..60).map(|n| batch(n * 3, 3, 900, n)).collect();
+    append(&*log, &made);
+    durable(&*log, 180);
+    for (from, max_bytes) in [(0, 1), (4, 3_000), (9, 20_000), (100, 9_000), (177, 1 << 20)] {
+        let span = Span { from, to: Offset::MAX, max_bytes, at_least_one: true };
+        let read = wait(log.read(span)).expect("a read of durable batches");
+        let last = bases(&read.load().expect("it is loaded")).into_iter().next_back();
+        assert_eq!(Some(read.next), last.map(|base| base + 3), "from {from}, {max_bytes} bytes");
+    }
 }
 
 /// Rule 1: after a crash, and after an orderly stop.

@@ -266,6 +266,8 @@ pub struct Span {
 pub struct Slices {
     /// Pieces to be sent one after the other. A batch may lie in several.
     pub items: Vec<Slice>,
+    /// Offset after the last batch, or above it where nothing lies between. Without batches it means nothing.
+    pub next: Offset,
 }
 
 impl Slices {

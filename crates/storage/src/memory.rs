@@ -215,6 +215,7 @@ impl MemoryLog {
                 break;
             }
             size += batch.size();
+            out.next = batch.header.next_offset();
             out.items.push(Slice::Bytes(batch.to_bytes()));
         }
         Ok(out)

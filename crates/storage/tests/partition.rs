@@ -70,11 +70,25 @@ fn settle(partition: &Partition) {
     wait(partition.wait_durable(partition.ends_now().end)).expect("the flush comes");
 }
 
+/// The aborted transactions that a reader of the whole log is told, and how often: once for each read that has
+/// records of them.
 fn committed(partition: &Partition) -> Vec<(i64, i64)> {
-    let isolation = Isolation::ReadCommitted;
-    let spec = ReadSpec { from: 0, max_bytes: 1, at_least_one: true, isolation, settle: false };
-    let aborted = wait(partition.read(spec)).expect("the read succeeds").aborted.expect("it was asked for");
-    aborted.iter().map(|it| (it.first_offset, it.last_offset)).collect()
+    let mut all = Vec::new();
+    let mut from = partition.log_start();
+    loop {
+        let isolation = Isolation::ReadCommitted;
+        let spec = ReadSpec { from, max_bytes: 1_000, at_least_one: true, isolation, settle: false };
+        let read = wait(partition.read(spec)).expect("the read succeeds");
+        if read.slices.is_empty() {
+            return all;
+        }
+        let next = read.slices.next;
+        for it in read.aborted.expect("it was asked for") {
+            assert!(it.first_offset < next && it.last_offset >= from, "{it:?} is not of {from} to {next}");
+            all.push((it.first_offset, it.last_offset));
+        }
+        from = next;
+    }
 }
 
 /// All that a client can see of a partition.

@@ -314,7 +314,7 @@ fn failure(error: AppendError, log_start: Offset) -> Failure {
         AppendError::LargerThanSegment(_) => ErrorCode::RECORD_LIST_TOO_LARGE,
         AppendError::OutOfOrderSequence(_) => ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER,
         AppendError::StaleProducerEpoch(_) => ErrorCode::INVALID_PRODUCER_EPOCH,
-        AppendError::TransactionOpen(_) => ErrorCode::INVALID_TXN_STATE,
+        AppendError::TransactionOpen(_) | AppendError::NotInTransaction(_) => ErrorCode::INVALID_TXN_STATE,
         AppendError::CoordinatorFenced(_) => ErrorCode::TRANSACTION_COORDINATOR_FENCED,
         AppendError::Full | AppendError::Storage(_) => ErrorCode::KAFKA_STORAGE_ERROR,
         AppendError::NotLeader => ErrorCode::NOT_LEADER_OR_FOLLOWER,
@@ -328,6 +328,7 @@ fn failure(error: AppendError, log_start: Offset) -> Failure {
         AppendError::OutOfOrderSequence(_)
         | AppendError::StaleProducerEpoch(_)
         | AppendError::TransactionOpen(_)
+        | AppendError::NotInTransaction(_)
         | AppendError::CoordinatorFenced(_) => Failure { log_start, ..Failure::new(code) },
         AppendError::Corrupt(_)
         | AppendError::TooLarge(_)

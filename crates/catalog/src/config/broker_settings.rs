@@ -123,6 +123,7 @@ settings! {
     transaction_state_log_segment_bytes: i32 = "transaction.state.log.segment.bytes",
     transaction_max_timeout_ms: i32 = "transaction.max.timeout.ms",
     transactional_id_expiration_ms: i32 = "transactional.id.expiration.ms",
+    transaction_partition_verification_enable: bool = "transaction.partition.verification.enable",
     share_coordinator_state_topic_num_partitions: i32 = "share.coordinator.state.topic.num.partitions",
     share_coordinator_state_topic_replication_factor: i16 = "share.coordinator.state.topic.replication.factor",
     share_coordinator_state_topic_min_isr: i16 = "share.coordinator.state.topic.min.isr",

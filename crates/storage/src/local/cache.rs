@@ -85,6 +85,7 @@ impl Tail {
                 break;
             }
             size = size.saturating_add(batch.size);
+            out.next = batch.next;
             out.items.extend(batch.pieces().cloned().map(Slice::Bytes));
         }
         Some(out)

@@ -26,21 +26,25 @@ pub(super) fn read(segments: &[Arc<Segment>], span: &Span, limits: &Limits) -> R
         }
         if first.size() > span.max_bytes {
             let len = if span.at_least_one { first.size() } else { 0 };
-            return at.slice(from, from.saturating_add(len as u64));
+            return at.slice(from, from.saturating_add(len as u64), first.next_offset());
         }
         let bound = from.saturating_add(span.max_bytes as u64);
         // Jump to the last known boundary inside both bounds, then walk on.
         let known = segment.with_index(limits, |it| it.boundary(bound, span.to))?;
         let mut end = from.saturating_add(first.size() as u64).max(known);
         at.walk_from(end);
+        let mut next_offset = first.next_offset();
         while let Some((position, header)) = at.next()? {
             let next = position.saturating_add(header.size() as u64);
             if next > bound || header.next_offset() > span.to {
+                // After the jump this is all that is known about the last batch.
+                next_offset = header.base_offset;
                 break;
             }
             end = next;
+            next_offset = header.next_offset();
         }
-        return at.slice(from, end);
+        return at.slice(from, end, next_offset);
     }
     Ok(Slices::default())
 }
@@ -140,11 +144,11 @@ impl<'a> Place<'a> {
         self.walk.next().map_err(|it| it.refused(&self.segment.path, at, self.segment.base))
     }
 
-    fn slice(self, from: u64, to: u64) -> Result<Slices, Refused> {
+    fn slice(self, from: u64, to: u64, next: Offset) -> Result<Slices, Refused> {
         let len = u32::try_from(to.saturating_sub(from)).unwrap_or(u32::MAX);
         if len == 0 {
             return Ok(Slices::default());
         }
-        Ok(Slices { items: vec![Slice::File { file: self.walk.file, offset: from, len }] })
+        Ok(Slices { items: vec![Slice::File { file: self.walk.file, offset: from, len }], next })
     }
 }

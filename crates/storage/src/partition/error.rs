@@ -38,6 +38,9 @@ pub enum AppendError {
     StaleProducerEpoch(String),
     /// INVALID_TXN_STATE: a plain batch of a producer whose transaction is open here (rule 6).
     TransactionOpen(String),
+    /// INVALID_TXN_STATE: a transactional batch that belongs to no transaction that the coordinator knows
+    /// (`broker-core` 9.5). Nothing of it is stored, or it would be open for ever.
+    NotInTransaction(String),
     /// TRANSACTION_COORDINATOR_FENCED: a marker of a former coordinator (`broker-core` 12.8 rule 4).
     CoordinatorFenced(String),
     /// KAFKA_STORAGE_ERROR: no room. The partition lives; the same append may succeed later.
@@ -97,6 +100,7 @@ impl fmt::Display for AppendError {
             | Self::OutOfOrderSequence(message)
             | Self::StaleProducerEpoch(message)
             | Self::TransactionOpen(message)
+            | Self::NotInTransaction(message)
             | Self::CoordinatorFenced(message)
             | Self::Storage(message) => f.write_str(message),
             Self::Full => f.write_str("no room is left"),

@@ -26,6 +26,7 @@ mod state;
 mod tests;
 mod transactions;
 mod validate;
+mod verification;
 mod wait;
 
 pub use epochs::{EpochEnd, Epochs};
@@ -35,6 +36,7 @@ pub use read::{Isolation, OffsetAt, ReadResult, ReadSpec};
 pub use settings::{Compression, Settings, Validate};
 pub use transactions::Transactions;
 pub use validate::single;
+pub use verification::{FirstBatch, Guard};
 pub use wait::{Dead, Waiter};
 
 use std::sync::Arc;
@@ -59,7 +61,8 @@ pub struct Partition {
 /// Who appends, and what is checked for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// A client's Produce: one batch, all checks.
+    /// A client's Produce: one batch, all checks. A transactional batch that begins a transaction comes by
+    /// [`Partition::append_verified`], unless nothing is verified.
     Client,
     /// A coordinator's records, plain or transactional, or its transaction markers: batches in the right form
     /// with base offsets of any value. Only the producer's epoch is checked, and markers as `broker-core` 12.8.
@@ -123,13 +126,46 @@ impl Partition {
     /// for [`Appended::next_offset`]. All of them are appended or none.
     pub fn append(&self, records: &Bytes, origin: Origin, now: Millis) -> Result<Appended, AppendError> {
         let appended = match origin {
-            Origin::Client => self.append_client(records, now)?,
+            Origin::Client => self.append_client(records, None, now)?,
             Origin::Coordinator { transaction_version } => {
                 let batches = validate::coordinator(records)?;
                 self.state.lock().append_coordinator(self.log.as_ref(), batches, transaction_version)?
             }
         };
         Ok(Appended { log_start: self.log_start(), ..appended })
+    }
+
+    /// Appends a client's batch, about whose transaction the coordinator was asked after
+    /// [`Self::begin_verification`] gave the guard.
+    pub fn append_verified(
+        &self,
+        records: &Bytes,
+        guard: Option<Guard>,
+        now: Millis,
+    ) -> Result<Appended, AppendError> {
+        let appended = self.append_client(records, guard, now)?;
+        Ok(Appended { log_start: self.log_start(), ..appended })
+    }
+
+    /// What comes before the question to the coordinator whether this partition belongs to the transaction: `None`
+    /// if the transaction is open here, so that nobody need be asked; else a guard to be shown with the batch.
+    /// Refuses an old epoch at once (`broker-core` 9.5).
+    pub fn begin_verification(&self, first: FirstBatch, now: Millis) -> Result<Option<Guard>, AppendError> {
+        self.state.lock().begin_verification(first, now)
+    }
+
+    /// Whether a batch of this producer and epoch would be taken: a coordinator asks before it changes its state
+    /// for a transactional commit, since an append that is refused later costs it a reload.
+    pub fn check_transactional(
+        &self,
+        producer_id: i64,
+        epoch: i16,
+        guard: Option<Guard>,
+    ) -> Result<(), AppendError> {
+        let verifies = self.settings().verify_transactions;
+        let state = self.state.lock();
+        state.check_verified(producer_id, epoch, guard, verifies)?;
+        state.producers.check_epoch_of(producer_id, epoch)
     }
 
     /// Whether an append of these records of a client inflates them: the caller then gives the time and the memory
@@ -139,10 +175,16 @@ impl Partition {
         validate::inflates(records, &self.settings(), now)
     }
 
-    fn append_client(&self, records: &Bytes, now: Millis) -> Result<Appended, AppendError> {
+    fn append_client(
+        &self,
+        records: &Bytes,
+        guard: Option<Guard>,
+        now: Millis,
+    ) -> Result<Appended, AppendError> {
         let settings = self.settings();
         let batch = validate::client(records, &settings, now)?;
-        let appended = self.state.lock().append_client(self.log.as_ref(), batch)?;
+        let verifies = settings.verify_transactions;
+        let appended = self.state.lock().append_client(self.log.as_ref(), batch, guard, verifies)?;
         let log_append_time = match settings.timestamp_type {
             TimestampType::CreateTime => -1,
             TimestampType::LogAppendTime if appended.duplicate => appended.log_append_time,
@@ -228,7 +270,7 @@ impl Partition {
     /// `producer.id.expiration.check.interval.ms`.
     pub fn expire_producers(&self, now: Millis) {
         let expiration_ms = self.settings().producer_id_expiration_ms;
-        self.state.lock().producers.expire(now, expiration_ms);
+        self.state.lock().expire(now, expiration_ms);
     }
 
     /// What is known about producers, for DescribeProducers and tests. Copies.
@@ -241,12 +283,6 @@ impl Partition {
     #[must_use]
     pub fn epochs(&self) -> Epochs {
         self.state.lock().epochs.clone()
-    }
-
-    /// Whether a batch of this producer and epoch would be taken (rule 2): a coordinator asks before it changes
-    /// its state for a transactional commit, since an append that is refused later costs it a reload.
-    pub fn check_producer_epoch(&self, producer_id: i64, epoch: i16) -> Result<(), AppendError> {
-        self.state.lock().producers.check_epoch_of(producer_id, epoch)
     }
 
     /// Hands what the partition knows to the log, so that opening need not read everything. Nothing happens if

@@ -9,6 +9,7 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use wire::batch::{BatchHeader, crc32c};
 
 use super::error::AppendError;
+use super::verification::Verification;
 use crate::log::{Millis, Offset};
 
 /// Batches remembered per producer; clients have at most this many in flight (KIP-98, KAFKA-5494).
@@ -111,17 +112,31 @@ impl Producers {
         self.entries.is_empty()
     }
 
-    /// Checks a client's batch (`broker-core` 9.3). `Some` is a duplicate, to be answered with what was stored
-    /// then. A producer that is not known may begin with any sequence.
-    pub(super) fn check_client(&self, header: &BatchHeader) -> Result<Option<Stored>, AppendError> {
-        if !header.has_producer() {
-            return Ok(None);
+    /// A batch that was appended before, to be answered with what was stored then (`broker-core` 9.3 rule 1).
+    pub(super) fn find(&self, header: &BatchHeader) -> Option<Stored> {
+        self.get(header.producer_id)?.find(header)
+    }
+
+    /// Whether the producer has an open transaction in this epoch.
+    pub(super) fn has_transaction(&self, id: i64, epoch: i16) -> bool {
+        self.get(id).is_some_and(|it| it.transaction.is_some() && it.epoch == epoch)
+    }
+
+    /// Checks a client's batch that is no duplicate (`broker-core` 9.3). A producer that is not known may begin with
+    /// any sequence, unless that is known better from its verification (rule 5).
+    pub(super) fn check_client(
+        &self,
+        header: &BatchHeader,
+        verification: Option<&Verification>,
+    ) -> Result<(), AppendError> {
+        let producer = self.get(header.producer_id);
+        if let Some(producer) = producer {
+            producer.check_epoch(header.producer_id, header.producer_epoch)?;
         }
-        let Some(producer) = self.get(header.producer_id) else { return Ok(None) };
-        if let Some(stored) = producer.find(header) {
-            return Ok(Some(stored));
+        if let Some(verification) = verification {
+            check_first_sequence(header, producer, verification)?;
         }
-        producer.check_epoch(header.producer_id, header.producer_epoch)?;
+        let Some(producer) = producer else { return Ok(()) };
         producer.check_sequence(header)?;
         if producer.transaction.is_some() && !header.attributes.is_transactional() {
             return Err(AppendError::TransactionOpen(format!(
@@ -129,7 +144,7 @@ impl Producers {
                 header.producer_id
             )));
         }
-        Ok(None)
+        Ok(())
     }
 
     /// Checks a coordinator's batch of records: its sequences start anew with each batch, so only the epoch
@@ -225,6 +240,23 @@ impl Producers {
     }
 }
 
+/// Rule 5: an earlier batch of the producer must come first, which was refused or is on its way.
+fn check_first_sequence(
+    header: &BatchHeader,
+    producer: Option<&Producer>,
+    verification: &Verification,
+) -> Result<(), AppendError> {
+    let nothing_yet = producer.is_none_or(|it| it.batches.is_empty());
+    let lowest = if verification.bumps_epoch && nothing_yet { 0 } else { verification.lowest_sequence };
+    if header.base_sequence <= lowest {
+        return Ok(());
+    }
+    Err(AppendError::OutOfOrderSequence(format!(
+        "sequence {} of producer {} where {lowest} must come first",
+        header.base_sequence, header.producer_id
+    )))
+}
+
 impl Producer {
     /// The remembered batch with the same epoch and the same first and last sequence (rule 1).
     fn find(&self, header: &BatchHeader) -> Option<Stored> {
@@ -249,8 +281,8 @@ impl Producer {
     /// Rules 3 and 4.
     fn check_sequence(&self, header: &BatchHeader) -> Result<(), AppendError> {
         let expected = if header.producer_epoch == self.epoch {
-            let Some(last) = self.batches.back() else { return Ok(()) };
-            last.last_sequence.wrapping_add(1) & i32::MAX
+            // With nothing but a marker in this epoch its first batch is to come.
+            self.batches.back().map_or(0, |last| last.last_sequence.wrapping_add(1) & i32::MAX)
         } else if self.epoch < 0 {
             return Ok(());
         } else {

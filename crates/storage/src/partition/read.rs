@@ -47,8 +47,8 @@ pub struct ReadResult {
     pub last_stable_offset: Offset,
     /// The first offset that can be read.
     pub log_start: Offset,
-    /// Aborted transactions that the records may belong to; `None` for read_uncommitted. There may be more than
-    /// need be, which every client takes.
+    /// Aborted transactions that the records may belong to, in the order of their markers; `None` for
+    /// read_uncommitted.
     pub aborted: Option<Vec<Aborted>>,
     /// What was seen: to be handed to [`super::Waiter::watch`] if it was not enough.
     pub seen: Ends,
@@ -79,9 +79,17 @@ impl Partition {
         if spec.from < seen.start || spec.from > seen.end {
             return Err(out_of_range(&seen));
         }
-        let (last_stable_offset, aborted) = self.stable(&seen, &spec);
+        let last_stable_offset = self.state.lock().transactions.last_stable(&seen);
         let to = bound(spec.isolation, &seen, last_stable_offset);
         let slices = if spec.from < to { self.slices(&spec, to).await? } else { Slices::default() };
+        let aborted = match spec.isolation {
+            Isolation::ReadUncommitted => None,
+            Isolation::ReadCommitted if slices.is_empty() => Some(Vec::new()),
+            Isolation::ReadCommitted => {
+                // What was below the last stable offset then is decided, so a later look finds no less.
+                Some(self.state.lock().transactions.aborted_between(spec.from, slices.next.min(to)))
+            }
+        };
         Ok(ReadResult {
             slices,
             high_watermark: seen.durable,
@@ -90,17 +98,6 @@ impl Partition {
             aborted,
             seen,
         })
-    }
-
-    /// The last stable offset, and what was aborted below it, from one look at the state.
-    fn stable(&self, seen: &Ends, spec: &ReadSpec) -> (Offset, Option<Vec<Aborted>>) {
-        let mut state = self.state.lock();
-        let last_stable = state.transactions.last_stable(seen);
-        let aborted = match spec.isolation {
-            Isolation::ReadUncommitted => None,
-            Isolation::ReadCommitted => Some(state.transactions.aborted_between(spec.from, last_stable)),
-        };
-        (last_stable, aborted)
     }
 
     async fn slices(&self, spec: &ReadSpec, to: Offset) -> Result<Slices, ReadError> {

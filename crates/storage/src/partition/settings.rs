@@ -23,6 +23,9 @@ pub struct Settings {
     pub timestamp_after_max_ms: Millis,
     /// `producer.id.expiration.ms`
     pub producer_id_expiration_ms: Millis,
+    /// `transaction.partition.verification.enable`: whether a transaction begins here only after its coordinator was
+    /// asked.
+    pub verify_transactions: bool,
     /// `thalweg.records.validate`
     pub validate: Validate,
 }
@@ -38,6 +41,7 @@ impl Default for Settings {
             timestamp_before_max_ms: Millis::MAX,
             timestamp_after_max_ms: 3_600_000,
             producer_id_expiration_ms: 86_400_000,
+            verify_transactions: false,
             validate: Validate::Header,
         }
     }

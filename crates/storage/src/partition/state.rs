@@ -12,6 +12,7 @@ use super::epochs::Epochs;
 use super::error::{AppendError, ReadError};
 use super::producers::{Marker, Producers, Stored};
 use super::transactions::Transactions;
+use super::verification::{FirstBatch, Guard, Verifications};
 use crate::log::{Batch, Batches, Epoch, Log, Millis, Offset, PartitionSnapshot, Refused, Span, Urgency};
 
 /// Bytes read at a time when a log is replayed.
@@ -20,7 +21,7 @@ const REPLAY_BYTES: usize = 1 << 20;
 /// A marker has a key of 4 and a value of 6 bytes; whatever else a control record holds is not large.
 const CONTROL_BYTES_MAX: usize = 1 << 16;
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct State {
     /// Offset of the next record.
     next: Offset,
@@ -28,6 +29,8 @@ pub(super) struct State {
     pub(super) producers: Producers,
     pub(super) transactions: Transactions,
     pub(super) epochs: Epochs,
+    /// Not from the log: who is asking the coordinator now.
+    verifications: Verifications,
     /// Offset of the last snapshot.
     saved: Offset,
     /// Why there are no more appends: the lane is dead, or the partition was closed.
@@ -64,6 +67,7 @@ impl State {
             producers: Producers::default(),
             transactions: Transactions::default(),
             epochs: Epochs::default(),
+            verifications: Verifications::default(),
             saved: 0,
             closed: None,
         }
@@ -106,10 +110,23 @@ impl State {
     }
 
     /// A duplicate brings the timestamp of its original; who asks knows whether that is a client's business.
-    pub(super) fn append_client(&mut self, log: &dyn Log, mut batch: Batch) -> Result<Appended, AppendError> {
+    pub(super) fn append_client(
+        &mut self,
+        log: &dyn Log,
+        mut batch: Batch,
+        guard: Option<Guard>,
+        verifies: bool,
+    ) -> Result<Appended, AppendError> {
         self.check_open()?;
-        if let Some(stored) = self.producers.check_client(&batch.header)? {
-            return Ok(duplicate(&stored));
+        let BatchHeader { producer_id, producer_epoch, attributes, .. } = batch.header;
+        if batch.header.has_producer() {
+            if let Some(stored) = self.producers.find(&batch.header) {
+                return Ok(duplicate(&stored));
+            }
+            if attributes.is_transactional() {
+                self.check_verified(producer_id, producer_epoch, guard, verifies)?;
+            }
+            self.producers.check_client(&batch.header, self.verifications.get(producer_id))?;
         }
         self.place(&mut batch, self.next);
         let header = batch.header;
@@ -126,15 +143,11 @@ impl State {
         transaction_version: i16,
     ) -> Result<Appended, AppendError> {
         self.check_open()?;
+        let markers = self.check_coordinator(&items, transaction_version)?;
         let base_offset = self.next;
         let mut next = base_offset;
         let mut noted = Vec::with_capacity(items.len());
-        for batch in &mut items {
-            let marker = marker_of(&batch.header, &batch.body)?;
-            match marker {
-                Some(marker) => self.producers.check_marker(&batch.header, marker, transaction_version)?,
-                None => self.producers.check_coordinator(&batch.header)?,
-            }
+        for (batch, marker) in items.iter_mut().zip(markers) {
             self.place(batch, next);
             next = batch.header.next_offset();
             noted.push((batch.header, marker));
@@ -145,6 +158,63 @@ impl State {
         }
         self.transactions.settle(log.ends().borrow().durable);
         Ok(appended(base_offset, next - 1))
+    }
+
+    /// What markers the batches are, if all may be appended.
+    pub(super) fn check_coordinator(
+        &self,
+        items: &[Batch],
+        transaction_version: i16,
+    ) -> Result<Vec<Option<Marker>>, AppendError> {
+        let check = |batch: &Batch| {
+            let marker = marker_of(&batch.header, &batch.body)?;
+            match marker {
+                Some(marker) => self.producers.check_marker(&batch.header, marker, transaction_version)?,
+                None => self.producers.check_coordinator(&batch.header)?,
+            }
+            Ok(marker)
+        };
+        items.iter().map(check).collect()
+    }
+
+    /// `None` if nobody need be asked (`broker-core` 9.5).
+    pub(super) fn begin_verification(
+        &mut self,
+        first: FirstBatch,
+        now: Millis,
+    ) -> Result<Option<Guard>, AppendError> {
+        self.check_open()?;
+        self.producers.check_epoch_of(first.producer_id, first.epoch)?;
+        if self.producers.has_transaction(first.producer_id, first.epoch) {
+            return Ok(None);
+        }
+        Ok(Some(self.verifications.begin(first, now)))
+    }
+
+    /// A transactional batch belongs to an open transaction of its epoch, or the coordinator was asked about it. An
+    /// old epoch comes first: its producer may begin anew with a new one.
+    pub(super) fn check_verified(
+        &self,
+        producer_id: i64,
+        epoch: i16,
+        guard: Option<Guard>,
+        verifies: bool,
+    ) -> Result<(), AppendError> {
+        if self.producers.has_transaction(producer_id, epoch) {
+            return Ok(());
+        }
+        self.producers.check_epoch_of(producer_id, epoch)?;
+        if verifies && !self.verifications.admits(producer_id, guard) {
+            return Err(AppendError::NotInTransaction(format!(
+                "no transaction of producer {producer_id} and epoch {epoch} is open here"
+            )));
+        }
+        Ok(())
+    }
+
+    pub(super) fn expire(&mut self, now: Millis, expiration_ms: Millis) {
+        self.producers.expire(now, expiration_ms);
+        self.verifications.expire(now, expiration_ms);
     }
 
     fn check_open(&self) -> Result<(), AppendError> {
@@ -170,6 +240,10 @@ impl State {
     /// Notes a batch that is in the log.
     fn apply(&mut self, header: &BatchHeader, marker: Option<Marker>) {
         self.epochs.assign(header.partition_leader_epoch, header.base_offset);
+        // A transaction that has begun needs no guard, and one that has ended must have a new one.
+        if header.attributes.is_transactional() {
+            self.verifications.end(header.producer_id);
+        }
         match marker {
             Some(marker) => {
                 if let Some(first) = self.producers.apply_marker(header, marker) {

@@ -59,6 +59,15 @@ async fn a_new_epoch_begins_with_sequence_0() {
     assert_eq!(send(&partition, 5, 0, 1), Ok(3), "nor is that of a newer epoch");
 }
 
+/// A producer of which a marker is all that is known in its epoch begins with sequence 0.
+#[tokio::test]
+async fn the_first_batch_after_a_marker_of_its_epoch_has_sequence_0() {
+    let partition = Bench::new().await.partition().await;
+    partition.append(&commit(P, 3), COORDINATOR, NOW).unwrap();
+    assert!(out_of_order(&send(&partition, 3, 7, 1)));
+    assert_eq!(send(&partition, 3, 0, 1), Ok(1));
+}
+
 /// 9.2: sequences wrap from 2,147,483,647 to 0, between batches and inside one.
 #[tokio::test]
 async fn sequences_wrap() {
@@ -140,9 +149,9 @@ async fn coordinators_append_plain_and_transactional_records() {
         assert!(!partition.append(&transactional(P, 5, 0, 1), COORDINATOR, NOW).unwrap().duplicate);
     }
     assert!(stale(&partition.append(&transactional(P, 4, 0, 1), COORDINATOR, NOW)));
-    assert!(stale(&partition.check_producer_epoch(P, 4)));
-    assert_eq!(partition.check_producer_epoch(P, 5), Ok(()));
-    assert_eq!(partition.check_producer_epoch(P + 1, 0), Ok(()));
+    assert!(stale(&partition.check_transactional(P, 4, None)));
+    assert_eq!(partition.check_transactional(P, 5, None), Ok(()));
+    assert_eq!(partition.check_transactional(P + 1, 0, None), Ok(()));
     let two = Bytes::from([plain(&["b", "c"]), plain(&["d"])].concat());
     let appended = partition.append(&two, COORDINATOR, NOW).unwrap();
     assert_eq!((appended.base_offset, appended.last_offset), (3, 5));

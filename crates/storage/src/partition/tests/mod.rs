@@ -7,6 +7,7 @@ mod model;
 mod reading;
 mod reopen;
 mod validation;
+mod verification;
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Random producers against a model: the list of all batches, out of which every answer is worked out anew.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 
@@ -74,6 +74,10 @@ impl Entry {
 struct Model {
     entries: Vec<Entry>,
     durable: Offset,
+    /// Whether transactions are verified.
+    verifies: bool,
+    /// Verifications that wait: epoch and lowest sequence.
+    waiting: BTreeMap<i64, (Guard, i16, i32)>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -83,6 +87,7 @@ enum Answer {
     OutOfOrder,
     Stale,
     TransactionOpen,
+    NotInTransaction,
 }
 
 impl Model {
@@ -105,8 +110,10 @@ impl Model {
         same.filter(|it| it.is_data()).collect()
     }
 
+    /// With nothing but markers in the epoch the first batch is to come.
     fn expected(&self, producer: i64) -> Option<i32> {
-        let last = self.recent(producer).first().copied().copied()?;
+        self.epoch(producer)?;
+        let Some(last) = self.recent(producer).first().copied().copied() else { return Some(0) };
         Some(i32::try_from((i64::from(last.first) + i64::from(last.count)) % (1 << 31)).unwrap())
     }
 
@@ -139,16 +146,54 @@ impl Model {
         aborted.map(|it| (it.0, it.1)).collect()
     }
 
-    fn append(&mut self, entry: Entry) -> Answer {
-        let answer = self.judge(&entry);
+    fn is_open_in(&self, entry: &Entry) -> bool {
+        self.is_open(entry.producer) && self.epoch(entry.producer) == Some(entry.epoch)
+    }
+
+    /// The guard that the coordinator's answer goes with, if one is needed; an old epoch gets none.
+    fn verify(&mut self, entry: &Entry, guard: Result<Option<Guard>, AppendError>) -> Option<Guard> {
+        if self.epoch(entry.producer).is_some_and(|it| entry.epoch < it) {
+            assert!(matches!(guard, Err(AppendError::StaleProducerEpoch(_))), "{entry:?}: {guard:?}");
+            return None;
+        }
+        let guard = guard.unwrap();
+        assert_eq!(guard.is_none(), self.is_open_in(entry), "{entry:?}");
+        let guard = guard?;
+        let waiting = self.waiting.entry(entry.producer).or_insert((guard, entry.epoch, entry.first));
+        assert_eq!(waiting.0, guard, "one guard as long as it is good");
+        if entry.epoch > waiting.1 {
+            *waiting = (guard, entry.epoch, entry.first);
+        } else if entry.epoch == waiting.1 {
+            waiting.2 = waiting.2.min(entry.first);
+        }
+        Some(guard)
+    }
+
+    fn append(&mut self, entry: Entry, guard: Option<Guard>) -> Answer {
+        let answer = self.judge(&entry, guard);
         if matches!(answer, Answer::Stored(_)) {
             self.entries.push(entry);
+            if entry.kind != Kind::Plain {
+                self.waiting.remove(&entry.producer);
+            }
         }
         answer
     }
 
-    fn judge(&self, entry: &Entry) -> Answer {
-        let Some(epoch) = self.epoch(entry.producer) else { return Answer::Stored(entry.base) };
+    fn judge(&self, entry: &Entry, guard: Option<Guard>) -> Answer {
+        let waiting = self.waiting.get(&entry.producer);
+        let unverified = entry.kind == Kind::Transactional
+            && self.verifies
+            && !self.is_open_in(entry)
+            && (guard.is_none() || waiting.map(|it| it.0) != guard);
+        let too_early = entry.is_data() && waiting.is_some_and(|it| entry.first > it.2);
+        let Some(epoch) = self.epoch(entry.producer) else {
+            return match (unverified, too_early) {
+                (true, _) => Answer::NotInTransaction,
+                (false, true) => Answer::OutOfOrder,
+                (false, false) => Answer::Stored(entry.base),
+            };
+        };
         let same = |it: &&&Entry| it.first == entry.first && it.count == entry.count;
         let recent = self.recent(entry.producer);
         if entry.is_data()
@@ -159,6 +204,12 @@ impl Model {
         }
         if entry.epoch < epoch {
             return Answer::Stale;
+        }
+        if unverified {
+            return Answer::NotInTransaction;
+        }
+        if too_early {
+            return Answer::OutOfOrder;
         }
         if !entry.is_data() {
             return Answer::Stored(entry.base);
@@ -206,16 +257,22 @@ impl Model {
 
     fn crash(&mut self) {
         self.entries.retain(|it| it.next() <= self.durable);
+        self.waiting.clear();
     }
 }
 
-fn answer(partition: &Partition, entry: &Entry) -> Answer {
-    match partition.append(&entry.bytes(), entry.origin(), NOW) {
+fn answer(partition: &Partition, entry: &Entry, guard: Option<Guard>) -> Answer {
+    let appended = match entry.origin() {
+        Origin::Client => partition.append_verified(&entry.bytes(), guard, NOW),
+        coordinator @ Origin::Coordinator { .. } => partition.append(&entry.bytes(), coordinator, NOW),
+    };
+    match appended {
         Ok(appended) if appended.duplicate => Answer::Duplicate(appended.base_offset),
         Ok(appended) => Answer::Stored(appended.base_offset),
         Err(AppendError::OutOfOrderSequence(_)) => Answer::OutOfOrder,
         Err(AppendError::StaleProducerEpoch(_)) => Answer::Stale,
         Err(AppendError::TransactionOpen(_)) => Answer::TransactionOpen,
+        Err(AppendError::NotInTransaction(_)) => Answer::NotInTransaction,
         Err(other) => panic!("{entry:?}: {other:?}"),
     }
 }
@@ -242,20 +299,37 @@ async fn random_producers_against_a_model() {
     let seed = testkit::seed::seed();
     let mut seen = BTreeSet::new();
     for round in 0..8 {
-        run(seed.wrapping_add(round), &mut seen).await;
+        run(seed.wrapping_add(round), round % 2 == 1, &mut seen).await;
     }
-    assert_eq!(seen.len(), 5, "every kind of answer is met: {seen:?}");
+    assert_eq!(seen.len(), 6, "every kind of answer is met: {seen:?}");
 }
 
-async fn run(seed: u64, seen: &mut BTreeSet<String>) {
+async fn run(seed: u64, verifies: bool, seen: &mut BTreeSet<String>) {
     let mut rng = Rng(seed);
     let mut bench = Bench::held().await;
-    let mut partition = bench.partition().await;
-    let mut model = Model::default();
+    let settings = Settings { verify_transactions: verifies, ..Settings::default() };
+    let mut partition = bench.with(settings.clone()).await;
+    let mut model = Model { verifies, ..Model::default() };
+    let mut old_guard = None;
     for step in 0..STEPS {
         let entry = model.pick(&mut rng);
-        let expected = model.append(entry);
-        assert_eq!(answer(&partition, &entry), expected, "step {step}: {entry:?}");
+        let guard = match rng.below(8) {
+            0 => None,
+            1 => old_guard,
+            _ if verifies && entry.kind == Kind::Transactional => {
+                let first = FirstBatch {
+                    producer_id: entry.producer,
+                    epoch: entry.epoch,
+                    sequence: entry.first,
+                    bumps_epoch: false,
+                };
+                model.verify(&entry, partition.begin_verification(first, NOW))
+            }
+            _ => None,
+        };
+        old_guard = guard.or(old_guard);
+        let expected = model.append(entry, guard);
+        assert_eq!(answer(&partition, &entry, guard), expected, "step {step}: {entry:?}");
         seen.extend(format!("{expected:?}").split('(').next().map(str::to_owned));
         if rng.one_in(3) {
             bench.engine.flush();
@@ -270,6 +344,8 @@ async fn run(seed: u64, seen: &mut BTreeSet<String>) {
         if rng.one_in(80) {
             model.crash();
             partition = bench.crash().await;
+            partition.configure(settings.clone());
+            old_guard = None;
             compare(&partition, &model).await;
         }
         if rng.one_in(40) && model.durable == model.end() {

@@ -160,3 +160,62 @@ async fn records_are_deleted() {
     assert_eq!(partition.delete_records(-1).await, Ok(10));
     assert_eq!(partition.append(&plain(&["z"]), CLIENT, NOW).map(|it| it.log_start), Ok(10));
 }
+
+/// 13.3, traps 8 and 30: a read is told the aborted transactions of its own records and no others; one that begins
+/// in the midst of a transaction is told it as well.
+#[tokio::test]
+async fn reads_are_told_the_aborted_transactions_of_their_records() {
+    let partition = Bench::new().await.partition().await;
+    // Offsets n·4: two batches of A, one of B, and A's marker; B's transaction spans all.
+    for n in 0..20_i32 {
+        for (records, origin) in [
+            (transactional(A, 0, n * 2, 1), CLIENT),
+            (transactional(A, 0, n * 2 + 1, 1), CLIENT),
+            (transactional(B, 0, n, 1), CLIENT),
+            (abort(A, 0), COORDINATOR),
+        ] {
+            partition.append(&records, origin, NOW).unwrap();
+        }
+    }
+    partition.append(&abort(B, 0), COORDINATOR, NOW).unwrap();
+    let one = |from| ReadSpec { max_bytes: 1, ..spec(from, ReadCommitted) };
+    let told = async |spec| pairs(partition.read(spec).await.unwrap().aborted).unwrap();
+    assert_eq!(told(one(0)).await, [(A, 0)]);
+    assert_eq!(told(one(1)).await, [(A, 0)], "in its midst");
+    assert_eq!(told(one(2)).await, [(A, 0), (B, 2)]);
+    assert_eq!(told(one(3)).await, [(A, 0), (B, 2)], "the marker itself");
+    assert_eq!(told(one(4)).await, [(A, 4), (B, 2)]);
+    assert_eq!(told(one(80)).await, [(B, 2)]);
+    assert_eq!(told(one(81)).await, [], "the end");
+    assert_eq!(told(spec(0, ReadCommitted)).await.len(), 21);
+}
+
+/// 13.3 (d), trap 3: an abort by a newer epoch, as after fencing, aborts the records of the older one.
+#[tokio::test]
+async fn an_abort_by_a_newer_epoch_aborts_the_older_ones_records() {
+    let partition = Bench::new().await.partition().await;
+    partition.append(&transactional(A, 3, 0, 2), CLIENT, NOW).unwrap();
+    let v2 = Origin::Coordinator { transaction_version: 2 };
+    partition.append(&abort(A, 4), v2, NOW).unwrap();
+    let read = partition.read(spec(0, ReadCommitted)).await.unwrap();
+    assert_eq!((read.last_stable_offset, pairs(read.aborted)), (3, Some(vec![(A, 0)])));
+}
+
+/// Traps 2, 11 and 33: what is undecided or aborted hides nothing from read_uncommitted, and all from
+/// read_committed, which gets an empty read with the right last stable offset.
+#[tokio::test]
+async fn isolation_decides_what_is_seen() {
+    let partition = Bench::new().await.partition().await;
+    partition.append(&transactional(A, 0, 0, 2), CLIENT, NOW).unwrap();
+    partition.append(&plain(&["x"]), CLIENT, NOW).unwrap();
+    assert_eq!(offsets(&partition, spec(0, ReadUncommitted)).await, [0, 2]);
+    let read = partition.read(spec(0, ReadCommitted)).await.unwrap();
+    assert!(read.slices.is_empty() && read.aborted == Some(vec![]));
+    assert_eq!((read.last_stable_offset, read.high_watermark), (0, 3));
+    assert_eq!(partition.latest(ReadCommitted).await.unwrap().offset, 0);
+    assert_eq!(partition.latest(ReadUncommitted).await.unwrap().offset, 3);
+    assert_eq!(partition.find_by_timestamp(NOW, ReadCommitted).await, Ok(None));
+    partition.append(&abort(A, 0), COORDINATOR, NOW).unwrap();
+    assert_eq!(offsets(&partition, spec(0, ReadUncommitted)).await, [0, 2, 3], "aborted records are there");
+    assert_eq!(partition.latest(ReadCommitted).await.unwrap().offset, 4);
+}
