@@ -13,7 +13,7 @@
 //! | consumer, streams | the commit | its members subscribe to |
 //!
 //! An offset that was committed with a retention of its own (versions 2 to 4) expires when that is over instead.
-//! One that is pending in a transaction never expires.
+//! One that is pending in a transaction never expires, and its group stays.
 //!
 //! A group whose offsets are all gone goes with all of its records if it is without members. Groups of streams
 //! keep the description of their topology in their own records, so they need not wait for anybody to forget it
@@ -135,7 +135,8 @@ fn look(
         let is_read = group.subscribes_to(topic, live);
         let behind = from.as_ref().filter(|(it, _)| it == topic).map_or(Unbounded, |(_, it)| Excluded(*it));
         for (partition, it) in partitions.range((behind, Unbounded)) {
-            let is_old = !is_read && is_old(step, it, retention);
+            let is_pending = || hard.offsets().is_pending(id, topic, *partition);
+            let is_old = !is_read && is_old(step, it, retention) && !is_pending();
             if is_old || is_of_deleted_topic(step, it) {
                 expired.push((topic.clone(), *partition));
                 budget.expired -= 1;
@@ -189,7 +190,8 @@ fn forget(step: &mut Step<'_>, group: &Str, expired: &[Partition]) {
 fn remove_if_unused(step: &mut Step<'_>, id: &Str) {
     let live = step.soft.classic.get(id);
     let is_empty = step.hard.group(id).is_some_and(|it| it.is_empty(live));
-    if is_empty && step.hard.offsets().of_group(id).is_none() {
+    let offsets = step.hard.offsets();
+    if is_empty && offsets.of_group(id).is_none() && !offsets.has_pending(id) {
         delete::remove(step, id);
     }
 }
