@@ -7,48 +7,48 @@ pub(super) const ROWS: &[Row] = &[
     Row::broker("group.consumer.assignment.interval.ms", Int, Some("1000"))
         .at_least(0)
         .cluster_wide()
-        .accepted("Consumer groups are not served yet."),
+        .honoured("Shortest time between two assignments of a consumer group."),
     Row::broker("group.consumer.assignor.offload.enable", Boolean, Some("true"))
         .cluster_wide()
         .internal()
         .accepted("Threads, queues and buffers are sized by themselves."),
     Row::broker("group.consumer.assignors", List, Some("uniform,range"))
         .valid(Valid::NonEmptyList)
-        .accepted("Consumer groups are not served yet."),
+        .honoured("Assignors that consumer groups may use; the first one is the default."),
     Row::broker("group.consumer.heartbeat.interval.ms", Int, Some("5000"))
         .at_least(1)
-        .accepted("Consumer groups are not served yet."),
+        .honoured("Heartbeat interval that members of consumer groups are told."),
     Row::broker("group.consumer.max.assignment.interval.ms", Int, Some("15000"))
         .at_least(0)
-        .accepted("Consumer groups are not served yet."),
+        .honoured("Longest assignment interval of a consumer group."),
     Row::broker("group.consumer.max.heartbeat.interval.ms", Int, Some("15000"))
         .at_least(1)
-        .accepted("Consumer groups are not served yet."),
+        .honoured("Longest heartbeat interval of a consumer group."),
     Row::broker("group.consumer.max.session.timeout.ms", Int, Some("60000"))
         .at_least(1)
-        .accepted("Consumer groups are not served yet."),
+        .honoured("Longest session timeout of a consumer group."),
     Row::broker("group.consumer.max.size", Int, Some("2147483647"))
         .at_least(1)
-        .accepted("Consumer groups are not served yet."),
+        .honoured("Most members of a consumer group."),
     Row::broker("group.consumer.migration.policy", String, Some("bidirectional"))
         .valid(Valid::OneOfNoCase(&["DISABLED", "DOWNGRADE", "UPGRADE", "BIDIRECTIONAL"]))
-        .accepted("Consumer groups are not served yet."),
+        .honoured("Whether groups with members change between the classic and the consumer protocol."),
     Row::broker("group.consumer.min.assignment.interval.ms", Int, Some("0"))
         .at_least(0)
-        .accepted("Consumer groups are not served yet."),
+        .honoured("Shortest assignment interval of a consumer group."),
     Row::broker("group.consumer.min.heartbeat.interval.ms", Int, Some("5000"))
         .at_least(1)
-        .accepted("Consumer groups are not served yet."),
+        .honoured("Shortest heartbeat interval of a consumer group."),
     Row::broker("group.consumer.min.session.timeout.ms", Int, Some("45000"))
         .at_least(1)
-        .accepted("Consumer groups are not served yet."),
+        .honoured("Shortest session timeout of a consumer group."),
     Row::broker("group.consumer.regex.refresh.interval.ms", Int, Some("600000"))
         .at_least(10000)
         .internal()
-        .accepted("Consumer groups are not served yet."),
+        .honoured("How often regular expressions of subscriptions are looked up anew."),
     Row::broker("group.consumer.session.timeout.ms", Int, Some("45000"))
         .at_least(1)
-        .accepted("Consumer groups are not served yet."),
+        .honoured("How long a silent member stays in a consumer group."),
     Row::broker("group.coordinator.append.linger.ms", Int, Some("-1"))
         .at_least(-1)
         .accepted("Threads, queues and buffers are sized by themselves."),

@@ -7,19 +7,19 @@ pub(super) const ROWS: &[Row] = &[
     Row::group("consumer.assignment.interval.ms", Int, Some("1000"))
         .at_least(0)
         .synonyms(&[("group.consumer.assignment.interval.ms", 1)])
-        .accepted("Consumer groups are not served yet."),
+        .honoured("Shortest time between two assignments."),
     Row::group("consumer.assignor.offload.enable", Boolean, Some("true"))
         .synonyms(&[("group.consumer.assignor.offload.enable", 1)])
         .internal()
-        .accepted("Consumer groups are not served yet."),
+        .accepted("Threads, queues and buffers are sized by themselves."),
     Row::group("consumer.heartbeat.interval.ms", Int, Some("5000"))
         .at_least(1)
         .synonyms(&[("group.consumer.heartbeat.interval.ms", 1)])
-        .accepted("Consumer groups are not served yet."),
+        .honoured("Heartbeat interval that members are told."),
     Row::group("consumer.session.timeout.ms", Int, Some("45000"))
         .at_least(1)
         .synonyms(&[("group.consumer.session.timeout.ms", 1)])
-        .accepted("Consumer groups are not served yet."),
+        .honoured("How long a silent member stays."),
     Row::group("errors.deadletterqueue.copy.record.enable", Boolean, Some("false"))
         .accepted("Tiered storage and dead letter queues do not exist here."),
     Row::group("errors.deadletterqueue.topic.name", String, Some(""))
