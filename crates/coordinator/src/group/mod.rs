@@ -10,6 +10,7 @@
 pub mod classic;
 pub mod consumer;
 pub mod delete;
+mod embedded;
 pub mod explain;
 pub mod fail;
 pub mod history;
@@ -197,6 +198,9 @@ fn fire_due(step: &mut Step<'_>) {
             TimerKey::ClassicSession { group, member } => classic::session_over(step, &group, &member),
             TimerKey::ClassicJoin { group } => classic::join_over(step, &group),
             TimerKey::ClassicSync { group } => classic::sync_over(step, &group),
+            TimerKey::ConsumerJoin { group, member } | TimerKey::ConsumerSync { group, member } => {
+                consumer::classic_over(step, &group, &member);
+            }
             TimerKey::Expiry => offsets::expire::sweep(step),
         }
     }
@@ -208,9 +212,11 @@ fn cause_of(key: &TimerKey) -> Cause {
         TimerKey::InitialRebalance { .. } => Cause::InitialDelayOver,
         TimerKey::Warmup { .. } => Cause::Warmups,
         TimerKey::Session { .. } | TimerKey::ClassicSession { .. } => Cause::SessionOver,
-        TimerKey::Rebalance { .. } | TimerKey::ClassicJoin { .. } | TimerKey::ClassicSync { .. } => {
-            Cause::RebalanceOver
-        }
+        TimerKey::Rebalance { .. }
+        | TimerKey::ClassicJoin { .. }
+        | TimerKey::ClassicSync { .. }
+        | TimerKey::ConsumerJoin { .. }
+        | TimerKey::ConsumerSync { .. } => Cause::RebalanceOver,
         TimerKey::Expiry => Cause::None,
     }
 }

@@ -53,6 +53,10 @@ pub enum TimerKey {
     ClassicJoin { group: Str },
     /// Members of a classic group that did not sync (6.15).
     ClassicSync { group: Str },
+    /// A classic member of a consumer group that was told to join (18.4).
+    ConsumerJoin { group: Str, member: Str },
+    /// One that joined and did not sync (18.2).
+    ConsumerSync { group: Str, member: Str },
     /// The next sweep for expired offsets, or its next piece (9.7).
     Expiry,
 }

@@ -10,6 +10,7 @@ use coordinator::group::{GroupRequest, GroupTaskResult};
 use wire::consumer_group_describe::response as described;
 use wire::consumer_group_heartbeat::request::TopicPartitions;
 use wire::consumer_offsets::Record;
+use wire::consumer_offsets::consumer_group_member_metadata_value::ClassicMemberMetadata;
 use wire::{ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse, ErrorCode, Str, Uuid};
 
 use crate::args::{Args, Parsed, number, show_duration};
@@ -115,6 +116,13 @@ fn show<'a>(topics: impl Iterator<Item = (Uuid, &'a [i32], Option<&'a Vec<i32>>)
     if topics.is_empty() { "-".to_owned() } else { topics.join(";") }
 }
 
+/// `10s,range:25` is a member of the classic protocol: its session, and its protocols with the lengths of
+/// what it said.
+fn classic(it: &ClassicMemberMetadata) -> String {
+    let protocols = it.supported_protocols.iter().map(|it| format!(",{}:{}", it.name, it.metadata.len()));
+    show_duration(it.session_timeout_ms.into()) + &protocols.collect::<String>()
+}
+
 /// The line of a record of consumer groups.
 pub(crate) fn record(record: &Record, now: i64) -> Option<String> {
     let line = match record {
@@ -139,6 +147,7 @@ pub(crate) fn record(record: &Record, now: i64) -> Option<String> {
                 .some("instance", value.instance_id.as_ref())
                 .some("rack", value.rack_id.as_ref())
                 .some("assignor", value.server_assignor.as_ref())
+                .some("classic", value.classic_member_metadata.as_ref().map(classic))
         }
         Record::ConsumerGroupTargetAssignmentMetadata(key, value) => {
             let head = format!("ConsumerGroupTargetAssignmentMetadata {}", key.group_id);

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
 
+use bytes::Bytes;
 use coordinator::group::{GroupReply, GroupTask, StreamsHeartbeatReply, TimerKey};
 use wire::consumer_offsets::Record;
 use wire::consumer_offsets::group_metadata_value::GroupMetadataValue;
@@ -13,6 +14,7 @@ use wire::{ErrorCode, JoinGroupResponse, LeaveGroupResponse, Str, StreamsGroupHe
 use wire::{describe_groups, streams_group_describe, streams_group_heartbeat};
 
 use crate::args::show_duration;
+use crate::classic;
 use crate::consumer;
 use crate::explain;
 use crate::tasks::{show_tasks, show_topology};
@@ -228,6 +230,8 @@ pub(crate) fn timer(key: &TimerKey) -> String {
         TimerKey::ClassicSession { group, member } => format!("session {group} {member}"),
         TimerKey::ClassicJoin { group } => format!("join {group}"),
         TimerKey::ClassicSync { group } => format!("sync {group}"),
+        TimerKey::ConsumerJoin { group, member } => format!("join {group} {member}"),
+        TimerKey::ConsumerSync { group, member } => format!("sync {group} {member}"),
         TimerKey::Expiry => "expiry".to_owned(),
     }
 }
@@ -248,10 +252,14 @@ fn group_metadata(head: String, value: &GroupMetadataValue, now: i64) -> String 
             .part("session", timeouts.0)
             .part("rebalance", timeouts.1)
             .unless(String::new(), "metadata", text(&it.subscription))
-            .unless(String::new(), "assignment", text(&it.assignment))
+            .unless(String::new(), "assignment", assignment(&it.assignment))
             .0
     });
     [line.0].into_iter().chain(members).collect()
+}
+
+fn assignment(bytes: &Bytes) -> String {
+    classic::assigned(bytes).unwrap_or_else(|| text(bytes))
 }
 
 /// What members say to each other is text in scripts, but for the metadata of consumers.
@@ -328,7 +336,7 @@ pub(crate) fn reply(asked: &str, reply: &GroupReply) -> String {
             let line = Line::new(it.error_code.name())
                 .some("type", it.protocol_type.as_ref())
                 .some("protocol", it.protocol_name.as_ref())
-                .unless(String::new(), "assignment", text(&it.assignment));
+                .unless(String::new(), "assignment", assignment(&it.assignment));
             vec![line.0]
         }
         GroupReply::Heartbeat(it) => vec![it.error_code.name().to_owned()],
@@ -386,7 +394,7 @@ fn described_classic(group: &describe_groups::response::DescribedGroup) -> Vec<S
             .some("instance", it.group_instance_id.as_ref())
             .part("client", format_args!("{}{}", it.client_id, it.client_host))
             .unless(String::new(), "metadata", text(&it.member_metadata))
-            .unless(String::new(), "assignment", text(&it.member_assignment))
+            .unless(String::new(), "assignment", assignment(&it.member_assignment))
             .0
     });
     [line.0].into_iter().chain(members).collect()

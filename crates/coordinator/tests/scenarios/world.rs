@@ -312,13 +312,19 @@ impl World {
         }
     }
 
-    /// `epoch=now` is the epoch that the streams member has in the log.
+    /// `epoch=now` or `gen=now` is the epoch that the member has in the log.
     fn with_present_epoch(&self, rest: &str) -> String {
+        if !rest.contains("=now") {
+            return rest.to_owned();
+        }
         let mut words = rest.split_whitespace();
         let (group, member) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        let group = self.driver.machine().hard().streams(&group.into());
-        let epoch = group.and_then(|it| it.member_epoch(&member.into()));
-        rest.replace("epoch=now", &format!("epoch={}", epoch.unwrap_or(0)))
+        let (group, member) = (Str::from(group), Str::from(member));
+        let hard = self.driver.machine().hard();
+        let streams = hard.streams(&group).and_then(|it| it.member_epoch(&member));
+        let consumer = || Some(hard.consumer(&group)?.member(&member)?.current.epoch);
+        let epoch = streams.or_else(consumer).unwrap_or(0);
+        rest.replace("epoch=now", &format!("epoch={epoch}")).replace("gen=now", &format!("gen={epoch}"))
     }
 
     /// Commands about the world itself.

@@ -2,7 +2,8 @@
 //!
 //! Checks in order:
 //! 1. the group id is not empty                      else INVALID_GROUP_ID
-//! 2. the group is a classic one                     else UNKNOWN_MEMBER_ID
+//! 2. the group is a classic one                     else UNKNOWN_MEMBER_ID; a consumer group answers
+//!    itself (`group/consumer/classic_members.rs`)
 //! 3. instance and member exist and belong together  else UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID
 //! 4. it is the current generation                   else ILLEGAL_GENERATION
 //! 5. members are not called to join                 else REBALANCE_IN_PROGRESS; the session goes on
@@ -11,6 +12,7 @@ use wire::{ErrorCode, HeartbeatRequest, HeartbeatResponse};
 
 use super::desk::Desk;
 use super::live::State;
+use crate::group::consumer;
 use crate::group::step::Step;
 
 /// Keeps a member's session.
@@ -22,6 +24,9 @@ pub fn heartbeat(step: &mut Step<'_>, request: &HeartbeatRequest) -> HeartbeatRe
 fn answer(step: &mut Step<'_>, request: &HeartbeatRequest) -> Result<(), ErrorCode> {
     if request.group_id.is_empty() {
         return Err(ErrorCode::INVALID_GROUP_ID);
+    }
+    if step.hard.consumer(&request.group_id).is_some() {
+        return consumer::classic_heartbeat(step, request);
     }
     let mut desk = Desk::open(step, &request.group_id).ok_or(ErrorCode::UNKNOWN_MEMBER_ID)?;
     desk.live.validate_member(&request.member_id, request.group_instance_id.as_ref())?;

@@ -7,7 +7,8 @@
 //! Checks in order:
 //! 1. the group id is not empty                 else INVALID_GROUP_ID
 //! 2. the session timeout is within its bounds  else INVALID_SESSION_TIMEOUT
-//! 3. classic, or of another type but empty     else INCONSISTENT_GROUP_PROTOCOL
+//! 3. classic, or of another type but empty     else INCONSISTENT_GROUP_PROTOCOL; a consumer group with
+//!    members answers itself (`group/consumer/classic_join.rs`)
 //! 4. a group that is not there is made by joins without id only   else UNKNOWN_MEMBER_ID
 //! 5. there is room                             else GROUP_MAX_SIZE_REACHED
 //! 6. the type fits, and a protocol is offered by all members      else INCONSISTENT_GROUP_PROTOCOL
@@ -23,6 +24,7 @@ use super::desk::{Desk, refused_join};
 use super::live::{Live, Member, State};
 use super::rebalance::joined;
 use super::{own, tombstone_other};
+use crate::group::consumer;
 use crate::group::state::Group;
 use crate::group::step::Step;
 use crate::machine::{Caller, Entropy, Millis, Ticket};
@@ -30,7 +32,7 @@ use crate::machine::{Caller, Entropy, Millis, Ticket};
 /// A new member whose client is gone while its join is parked stays for so long (6.8). Not a setting.
 const NEW_MEMBER_SESSION: Millis = 5 * 60 * 1000;
 /// First version that sends a new member back with its id.
-const MEMBER_ID_REQUIRED_VERSION: i16 = 4;
+pub(in crate::group) const MEMBER_ID_REQUIRED_VERSION: i16 = 4;
 /// Longest text of the protocol, and so of a member id.
 const MEMBER_ID_BYTES_MAX: usize = i16::MAX as usize;
 
@@ -56,7 +58,8 @@ pub fn join(
         None => true,
         Some(Group::Simple | Group::Classic(_)) => false,
         Some(group @ (Group::Consumer(_) | Group::Streams(_))) if group.is_empty(None) => true,
-        Some(Group::Consumer(_) | Group::Streams(_)) => {
+        Some(Group::Consumer(_)) => return Some(consumer::join(step, caller, request)),
+        Some(Group::Streams(_)) => {
             return Some(refused_join(Str::default(), ErrorCode::INCONSISTENT_GROUP_PROTOCOL));
         }
     };

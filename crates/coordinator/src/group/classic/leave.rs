@@ -5,7 +5,8 @@
 //!
 //! Checks in order; the first one is of the whole request, the others of each member:
 //! 1. the group id is not empty                      else INVALID_GROUP_ID
-//! 2. the group is a classic one                     else UNKNOWN_MEMBER_ID
+//! 2. the group is a classic one                     else UNKNOWN_MEMBER_ID; a consumer group answers
+//!    itself (`group/consumer/classic_members.rs`)
 //! 3. a member without id has a known instance       else UNKNOWN_MEMBER_ID
 //! 4. instance and member exist and belong together  else UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID
 //!
@@ -17,12 +18,16 @@ use wire::{ErrorCode, LeaveGroupRequest, LeaveGroupResponse};
 
 use super::desk::Desk;
 use super::live::State;
+use crate::group::consumer;
 use crate::group::step::Step;
 
 /// Takes members away and lets the others rebalance.
 pub fn leave(step: &mut Step<'_>, request: &LeaveGroupRequest) -> LeaveGroupResponse {
     if request.group_id.is_empty() {
         return LeaveGroupResponse { error_code: ErrorCode::INVALID_GROUP_ID, ..Default::default() };
+    }
+    if step.hard.consumer(&request.group_id).is_some() {
+        return consumer::classic_leave(step, request);
     }
     let mut desk = Desk::open(step, &request.group_id);
     let members = request.members.iter().map(|member| {

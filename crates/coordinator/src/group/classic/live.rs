@@ -16,7 +16,7 @@ use crate::group::offsets::expire::Retention;
 use crate::machine::{Millis, Ticket};
 
 /// The protocol type of consumers; the group looks into what its members say only for this one.
-pub(super) const CONSUMER: &str = "consumer";
+pub(in crate::group) const CONSUMER: &str = "consumer";
 
 /// States of 6.2. Dead is missing: a group without a shard is not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,6 +83,20 @@ pub(super) struct InitialDelay {
     pub waited: Millis,
     /// What may still be waited after it.
     pub remaining: Millis,
+}
+
+/// One member as a consumer group takes it over (18.5).
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::group) struct Consumer {
+    pub instance_id: Option<Str>,
+    pub client_id: Str,
+    pub client_host: Str,
+    pub rebalance_timeout_ms: i32,
+    pub session_timeout_ms: i32,
+    pub protocols: Vec<(Str, Bytes)>,
+    /// What it said for the group's protocol.
+    pub subscription: Bytes,
+    pub assignment: Bytes,
 }
 
 /// One member.
@@ -154,6 +168,27 @@ impl Live {
         live
     }
 
+    /// 18.6: a stable group of members that a consumer group had; the first one leads. `assignment` gives
+    /// what a member has, from its id and what it said for the group's protocol.
+    pub(super) fn of_consumers(
+        generation: i32,
+        now: Millis,
+        members: Vec<(Str, Member)>,
+        assignment: impl Fn(&Str, &Bytes) -> Bytes,
+    ) -> Self {
+        let mut live = Self { state: State::Stable, generation, ..Self::new(now) };
+        for (id, member) in members {
+            live.add(id, member, &Str::from_static(CONSUMER));
+        }
+        live.protocol = live.select_protocol();
+        live.subscribed = live.compute_subscribed();
+        for (id, member) in &mut live.members {
+            let metadata = live.protocol.as_ref().map(|it| member.metadata(it));
+            member.assignment = assignment(id, &metadata.unwrap_or_default());
+        }
+        live
+    }
+
     pub fn state(&self) -> State {
         self.state
     }
@@ -178,6 +213,31 @@ impl Live {
 
     pub fn has_member(&self, id: &Str) -> bool {
         self.members.contains_key(id)
+    }
+
+    pub(in crate::group) fn member_count(&self) -> usize {
+        self.members.len()
+    }
+
+    /// All members by their ids. A group that has no protocol yet, or a member that no longer offers the
+    /// group's, is taken at its first word; consumers say the same for each protocol.
+    pub(in crate::group) fn consumers(&self) -> impl Iterator<Item = (Str, Consumer)> {
+        self.members.iter().map(|(id, it)| {
+            let of_group = it.protocols.iter().find(|(name, _)| Some(name) == self.protocol.as_ref());
+            let subscription =
+                of_group.or_else(|| it.protocols.first()).map(|(_, metadata)| metadata.clone());
+            let consumer = Consumer {
+                instance_id: it.instance_id.clone(),
+                client_id: it.client_id.clone(),
+                client_host: it.client_host.clone(),
+                rebalance_timeout_ms: it.rebalance_timeout_ms,
+                session_timeout_ms: it.session_timeout_ms,
+                protocols: it.protocols.clone(),
+                subscription: subscription.unwrap_or_default(),
+                assignment: it.assignment.clone(),
+            };
+            (id.clone(), consumer)
+        })
     }
 
     /// True if the members are consumers.

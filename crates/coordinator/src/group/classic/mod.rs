@@ -8,12 +8,14 @@
 //!
 //! The rules are cited by the numbers of the specification of classic groups (6 state machine,
 //! 7 static members, 8 describing, 9 offsets). Reading order: [`live`], `desk` (a group while a step
-//! changes it), `join` with `replace`, `rebalance`, `sync`, `heartbeat`, `leave`, `timers`, `describe`.
+//! changes it), `join` with `replace`, `rebalance`, `sync`, `heartbeat`, `leave`, `timers`, `describe`;
+//! `downgrade` makes a classic group of a consumer group.
 
 pub mod live;
 
 mod describe;
 mod desk;
+mod downgrade;
 mod heartbeat;
 mod join;
 mod leave;
@@ -34,11 +36,14 @@ use crate::group::step::Step;
 use crate::group::{consumer, streams};
 
 pub use self::describe::describe;
+pub(super) use self::downgrade::take_over;
 pub use self::heartbeat::heartbeat;
+pub(super) use self::join::MEMBER_ID_REQUIRED_VERSION;
 pub use self::join::join;
 pub use self::leave::leave;
 pub use self::live::{Live, State};
 pub use self::sync::sync;
+pub(super) use self::timers::call_all;
 pub use self::timers::{committed, forget, join_over, loaded, session_over, sync_over};
 
 /// What the group's last record says (type 2).
@@ -108,9 +113,10 @@ pub fn tombstone(group: &Str) -> Record {
     Record::GroupMetadata(GroupMetadataKey { group: group.clone() }, None)
 }
 
-/// Records the tombstones of an empty group of another type that a classic one takes the place of (6.4
-/// rule 1). Its offsets stay.
+/// Records the tombstones of a group of another type that a classic one takes the place of (6.4 rule 1,
+/// 18.6). Its offsets stay.
 fn tombstone_other(step: &mut Step<'_>, id: &Str) {
+    consumer::cancel_all(step, id);
     let tombstones = match step.hard.group(id) {
         Some(Group::Consumer(group)) => consumer::group_tombstones(id, group),
         Some(Group::Streams(group)) => streams::group_tombstones(id, group),

@@ -4,7 +4,8 @@
 //!
 //! Checks in order:
 //! 1. the group id is not empty                      else INVALID_GROUP_ID
-//! 2. classic, with members                          else UNKNOWN_MEMBER_ID
+//! 2. classic, with members                          else UNKNOWN_MEMBER_ID; a consumer group answers
+//!    itself (`group/consumer/classic_members.rs`)
 //! 3. instance and member exist and belong together  else UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID
 //! 4. it is the current generation                   else ILLEGAL_GENERATION
 //! 5. type and name, where given, are the group's    else INCONSISTENT_GROUP_PROTOCOL
@@ -18,6 +19,7 @@ use wire::{ErrorCode, Str, SyncGroupRequest, SyncGroupResponse};
 use super::desk::{Desk, refused_sync};
 use super::live::{Live, State};
 use super::own;
+use crate::group::consumer;
 use crate::group::step::Step;
 use crate::machine::Ticket;
 
@@ -25,6 +27,9 @@ use crate::machine::Ticket;
 pub fn sync(step: &mut Step<'_>, ticket: Ticket, request: &SyncGroupRequest) -> Option<SyncGroupResponse> {
     if request.group_id.is_empty() {
         return Some(refused_sync(ErrorCode::INVALID_GROUP_ID));
+    }
+    if step.hard.consumer(&request.group_id).is_some() {
+        return Some(consumer::sync(step, request));
     }
     let Some(mut desk) = Desk::open(step, &request.group_id) else {
         return Some(refused_sync(ErrorCode::UNKNOWN_MEMBER_ID));

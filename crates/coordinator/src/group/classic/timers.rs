@@ -1,9 +1,9 @@
 //! What happens to classic groups without a request of theirs: deadlines pass, a shard is loaded, offsets
 //! are committed, the group goes.
 
-use wire::Str;
+use wire::{ErrorCode, Str};
 
-use super::desk::Desk;
+use super::desk::{Desk, refused_join, refused_sync};
 use super::live::{Live, State};
 use crate::group::soft::TimerKey;
 use crate::group::state::Group;
@@ -31,7 +31,8 @@ pub fn loaded(step: &mut Step<'_>) {
     }
 }
 
-/// Forgets a group whose tombstone was just recorded. It has no members; ids may have been given out.
+/// Forgets a group whose tombstone was just recorded. Nobody waits for an answer of it; ids may have been
+/// given out.
 pub fn forget(step: &mut Step<'_>, group: &Str) {
     let Some(live) = step.soft.classic.remove(group) else { return };
     let timers = &mut step.soft.timers;
@@ -40,6 +41,20 @@ pub fn forget(step: &mut Step<'_>, group: &Str) {
     }
     timers.cancel(&TimerKey::ClassicJoin { group: group.clone() });
     timers.cancel(&TimerKey::ClassicSync { group: group.clone() });
+}
+
+/// 18.5: the group goes on as another one. Who waits for an answer shall join again.
+pub(in crate::group) fn call_all(step: &mut Step<'_>, group: &Str) {
+    let Some(mut desk) = Desk::open(step, group) else { return };
+    let members: Vec<Str> = desk.live.members.keys().cloned().collect();
+    for id in members {
+        if let Some(ticket) = desk.live.unpark_join(&id) {
+            desk.answer_join(ticket, refused_join(id.clone(), ErrorCode::REBALANCE_IN_PROGRESS));
+        }
+        if let Some(ticket) = desk.live.members.get_mut(&id).and_then(|it| it.sync.take()) {
+            desk.answer_sync(ticket, refused_sync(ErrorCode::REBALANCE_IN_PROGRESS));
+        }
+    }
 }
 
 /// 9.2 rule 3: who commits is alive.

@@ -17,6 +17,33 @@ pub(super) fn regex_refresh_interval(image: &Image) -> Millis {
     Millis::from(image.broker().group_consumer_regex_refresh_interval_ms)
 }
 
+/// `group.consumer.migration.policy` (18.1): what becomes of a group when members of the other protocol
+/// come or the last ones of the consumer protocol go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Policy {
+    /// A classic group becomes a consumer group.
+    pub upgrade: bool,
+    /// A consumer group becomes a classic group.
+    pub downgrade: bool,
+}
+
+impl Policy {
+    pub(super) fn of(image: &Image) -> Self {
+        let (upgrade, downgrade) = match &*image.broker().group_consumer_migration_policy.to_lowercase() {
+            "disabled" => (false, false),
+            "upgrade" => (true, false),
+            "downgrade" => (false, true),
+            _ => (true, true),
+        };
+        Self { upgrade, downgrade }
+    }
+
+    /// Members of both protocols never meet.
+    pub(super) fn is_disabled(self) -> bool {
+        !self.upgrade && !self.downgrade
+    }
+}
+
 /// `group.consumer.assignors`: the first one is the default (14.1). Names that we do not know, such as
 /// those of Java classes of one's own, are left out.
 pub(super) fn offered_assignors(image: &Image) -> Vec<PartitionAssignor> {

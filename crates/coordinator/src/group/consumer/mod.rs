@@ -5,10 +5,14 @@
 //! specification of classic and consumer groups.
 //!
 //! Reading order: `partitions`, `subscription`, `heartbeat` (join and keep) with `request` before it and
-//! `place` inside it, `leave`, `target`, `reconcile`, `pattern` and `resolve` (regular expressions),
-//! `timers`, `describe`, and `apply` with `records`, its inverse.
+//! `place` inside it, `update` (what follows), `leave`, `target`, `reconcile`, `pattern` and `resolve`
+//! (regular expressions), `timers`, `describe`, and `apply` with `records`, its inverse. Members of the
+//! classic protocol: `upgrade`, `classic_join`, `classic_members`; the way back is
+//! `group/classic/downgrade.rs`.
 
 mod apply;
+mod classic_join;
+mod classic_members;
 mod describe;
 mod heartbeat;
 mod image;
@@ -26,6 +30,8 @@ mod target;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod update;
+mod upgrade;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,13 +41,16 @@ use self::partitions::{Held, Holders, Partitions};
 use self::subscription::Subscriptions;
 use wire::{Str, Uuid};
 
+pub use self::classic_join::join;
+pub use self::classic_members::{classic_heartbeat, classic_leave, sync};
 pub use self::describe::describe;
 pub use self::heartbeat::heartbeat;
-pub use self::leave::remove_members;
 pub use self::records::group_tombstones;
 pub use self::resolve::regexes_resolved;
 pub use self::soft::ConsumerSoft;
-pub use self::timers::{forget, loaded, rebalance_over, session_over, topics_changed};
+pub use self::timers::{
+    cancel_all, classic_over, forget, loaded, rebalance_over, session_over, topics_changed,
+};
 
 /// A group's state as its records give it (11.1).
 #[derive(Clone, PartialEq, Debug)]
@@ -87,8 +96,7 @@ pub struct MemberMetadata {
     /// Empty: none.
     pub topic_regex: Str,
     pub server_assignor: Option<Str>,
-    /// Set for a member that joined by the classic protocol (18). Here such members come out of a
-    /// log of Kafka only.
+    /// Set for a member of the classic protocol (18), whose generation is its epoch.
     pub classic: Option<ClassicMember>,
 }
 
@@ -243,6 +251,15 @@ impl ConsumerGroup {
         } else {
             "Reconciling"
         }
+    }
+
+    /// Whether the member waits for a partition that somebody else still holds (18.4).
+    fn waits_for_others(&self, member_id: &Str, member: &ConsumerMember) -> bool {
+        let target = self.target(member_id).into_iter().flatten();
+        let mut partitions = target.flat_map(|(topic, list)| list.iter().map(move |it| (*topic, *it)));
+        partitions.any(|(topic, partition)| {
+            !member.current.assigned.contains(topic, partition) && self.holders.is_held(topic, partition)
+        })
     }
 
     /// True if some member names the topic or has an expression that resolved to it (9.6).

@@ -10,7 +10,7 @@ use wire::Uuid;
 pub use crate::assign::Partitions;
 
 /// Puts partitions of any order, with doubles or empty topics, into form.
-pub(super) fn partitions(topics: impl IntoIterator<Item = (Uuid, Vec<i32>)>) -> Partitions {
+pub(in crate::group) fn partitions(topics: impl IntoIterator<Item = (Uuid, Vec<i32>)>) -> Partitions {
     let mut all = Partitions::new();
     for (topic, partitions) in topics.into_iter().filter(|(_, partitions)| !partitions.is_empty()) {
         let list = all.entry(topic).or_default();
@@ -58,6 +58,11 @@ impl Held {
 
     pub fn topics(&self) -> impl Iterator<Item = (Uuid, &BTreeMap<i32, i32>)> {
         self.0.iter().map(|(topic, partitions)| (*topic, partitions))
+    }
+
+    /// The partitions alone.
+    pub fn partitions(&self) -> Partitions {
+        self.topics().map(|(topic, it)| (topic, it.keys().copied().collect())).collect()
     }
 
     /// The same partitions, all with this epoch.

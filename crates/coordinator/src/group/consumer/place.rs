@@ -42,6 +42,27 @@ impl<'a> Place<'a> {
         Ok(place)
     }
 
+    /// The member of a JoinGroup (18.2 rule 5). A dynamic one may have any id; a static one without id
+    /// takes the place of who has its instance id, whether or not that one left.
+    pub(super) fn of_join(
+        group: &'a ConsumerGroup,
+        group_id: &Str,
+        member_id: &Str,
+        instance: Option<&Str>,
+        has_id: bool,
+    ) -> Result<Self, Fail> {
+        match instance {
+            None => Ok(group.member(member_id).map_or(Self::New, Self::Known)),
+            Some(instance) if has_id => {
+                Ok(Self::Known(existing_static(group, member_id, instance, group_id)?))
+            }
+            Some(instance) => Ok(match group.static_member(instance) {
+                Some((old_id, old)) => Self::Replaces(old_id, old),
+                None => Self::New,
+            }),
+        }
+    }
+
     /// What is known of the member; none of a new one.
     pub(super) fn metadata(self) -> Option<&'a MemberMetadata> {
         match self {

@@ -128,7 +128,7 @@ pub(super) fn member_tombstones(group_id: &Str, member_id: &Str) -> [Record; 3] 
 }
 
 /// Tombstones of a whole group, in the order in which they can be applied (21.4). What takes the place
-/// of an empty consumer group records them first.
+/// of a consumer group records them first.
 pub fn group_tombstones(group_id: &Str, group: &ConsumerGroup) -> Vec<Record> {
     let mut records = Vec::new();
     let members = || group.members().keys();
@@ -141,9 +141,8 @@ pub fn group_tombstones(group_id: &Str, group: &ConsumerGroup) -> Vec<Record> {
     records.push(Record::ConsumerGroupTargetAssignmentMetadata(target_metadata_key(group_id), None));
     records.extend(members().map(|it| Record::ConsumerGroupMemberMetadata(member_key(group_id, it), None)));
     records.extend(group.resolved().keys().map(|it| regex_tombstone(group_id, it)));
-    if group.has_partition_metadata {
-        records.push(partition_metadata_tombstone(group_id));
-    }
+    // Whether or not there ever was one, as in Kafka.
+    records.push(partition_metadata_tombstone(group_id));
     records.push(Record::ConsumerGroupMetadata(metadata_key(group_id), None));
     records
 }

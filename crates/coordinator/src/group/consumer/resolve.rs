@@ -6,10 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::heartbeat::metadata_hash;
 use super::image::regex_refresh_interval;
 use super::pattern;
 use super::soft::Refresh;
+use super::update::metadata_hash;
 use super::{ConsumerGroup, MemberMetadata, Resolved, records};
 use crate::group::fail::Fail;
 use crate::group::request::{GroupTask, ResolveRegexes, ResolvedRegexes};

@@ -16,6 +16,10 @@ pub struct Subscriptions {
     regexes: BTreeMap<Str, usize>,
     /// Members by the server assignor that they name.
     assignors: BTreeMap<Str, usize>,
+    /// Members of the classic protocol.
+    classic: usize,
+    /// Those by each protocol name that they offer.
+    protocols: BTreeMap<Str, usize>,
 }
 
 /// Who wants a topic.
@@ -38,6 +42,10 @@ impl Subscriptions {
         if let Some(assignor) = &member.server_assignor {
             *count(&mut self.assignors, assignor) += 1;
         }
+        for (name, _) in member.classic.iter().flat_map(|it| &it.protocols) {
+            *count(&mut self.protocols, name) += 1;
+        }
+        self.classic += usize::from(member.classic.is_some());
     }
 
     pub(super) fn remove(&mut self, member: &MemberMetadata) {
@@ -48,6 +56,10 @@ impl Subscriptions {
         if let Some(assignor) = &member.server_assignor {
             uncount(&mut self.assignors, assignor);
         }
+        for (name, _) in member.classic.iter().flat_map(|it| &it.protocols) {
+            uncount(&mut self.protocols, name);
+        }
+        self.classic -= usize::from(member.classic.is_some());
     }
 
     pub(super) fn add_resolved(&mut self, resolved: &Resolved) {
@@ -78,6 +90,16 @@ impl Subscriptions {
 
     pub fn regexes(&self) -> impl Iterator<Item = &Str> {
         self.regexes.keys()
+    }
+
+    /// Members of the classic protocol.
+    pub fn classic_members(&self) -> usize {
+        self.classic
+    }
+
+    /// 18.2 rule 3: whether all members of the classic protocol offer this one.
+    pub(super) fn offered_by_all(&self, protocol: &Str) -> bool {
+        self.protocols.get(protocol).copied().unwrap_or(0) == self.classic
     }
 
     /// 14.1: the assignor that most members name; among equals the first of `offered`, which also

@@ -1,9 +1,9 @@
 //! What happens to consumer groups without a request: deadlines pass, topics change, a shard is loaded.
 
-use super::heartbeat::Revocation;
 use super::image::settings;
 use super::leave::remove_members;
 use super::soft::Refresh;
+use super::update::Revocation;
 use super::{ConsumerSoft, MemberState};
 use crate::group::soft::{Soft, TimerKey};
 use crate::group::state::Group;
@@ -16,6 +16,7 @@ pub fn loaded(step: &mut Step<'_>) {
     for (group_id, group) in step.hard.groups() {
         let Group::Consumer(group) = group else { continue };
         let session_until = step.now + Millis::from(settings(step.image, group_id).session_timeout_ms);
+        // Classic members too have the session of the others until they are heard of, as in Kafka.
         for (member_id, member) in group.members() {
             step.soft.timers.set(session(group_id, member_id), session_until);
             if member.current.state == MemberState::UnrevokedPartitions {
@@ -69,8 +70,13 @@ pub fn rebalance_over(step: &mut Step<'_>, group_id: &Str, member_id: &Str) {
     }
 }
 
+/// 18.3, 18.4: a classic member was told to join, or had joined, and did not go on in time.
+pub fn classic_over(step: &mut Step<'_>, group_id: &Str, member_id: &Str) {
+    remove_members(step, group_id, std::slice::from_ref(member_id));
+}
+
 /// Forgets the soft state of a group whose tombstones were just recorded. Its members' timers went with
-/// them.
+/// them, or by [`cancel_all`] before.
 pub fn forget(step: &mut Step<'_>, group_id: &Str) {
     step.soft.consumer.remove(group_id);
 }
@@ -116,9 +122,53 @@ pub(super) fn set(
 pub(super) fn cancel(soft: &mut Soft, group_id: &Str, member_id: &Str) {
     soft.timers.cancel(&session(group_id, member_id));
     soft.timers.cancel(&rebalance(group_id, member_id));
+    cancel_classic(soft, group_id, member_id);
     if let Some(group) = soft.consumer.get_mut(group_id) {
         group.revoking.remove(member_id);
     }
+}
+
+/// The member is no longer one of the classic protocol.
+pub(super) fn cancel_classic(soft: &mut Soft, group_id: &Str, member_id: &Str) {
+    soft.timers.cancel(&classic_join(group_id, member_id));
+    soft.timers.cancel(&classic_sync(group_id, member_id));
+}
+
+/// All timers of a group that goes.
+pub fn cancel_all(step: &mut Step<'_>, group_id: &Str) {
+    let Some(group) = step.hard.consumer(group_id) else { return };
+    group.members().keys().for_each(|it| cancel(step.soft, group_id, it));
+}
+
+pub(super) fn set_session(soft: &mut Soft, group_id: &Str, member_id: &Str, until: Millis) {
+    soft.timers.set(session(group_id, member_id), until);
+}
+
+/// 18.4: the member was told to join. That it is told again gives it no more time.
+pub(super) fn call_to_join(soft: &mut Soft, group_id: &Str, member_id: &Str, until: Millis) {
+    let key = classic_join(group_id, member_id);
+    if soft.timers.get(&key).is_none() {
+        soft.timers.set(key, until);
+    }
+}
+
+/// 18.2 rule 11: the member joined and must sync.
+pub(super) fn call_to_sync(soft: &mut Soft, group_id: &Str, member_id: &Str, until: Millis) {
+    soft.timers.cancel(&classic_join(group_id, member_id));
+    soft.timers.set(classic_sync(group_id, member_id), until);
+}
+
+/// 18.3 rule 6.
+pub(super) fn synced(soft: &mut Soft, group_id: &Str, member_id: &Str) {
+    soft.timers.cancel(&classic_sync(group_id, member_id));
+}
+
+fn classic_join(group_id: &Str, member_id: &Str) -> TimerKey {
+    TimerKey::ConsumerJoin { group: group_id.clone(), member: member_id.clone() }
+}
+
+fn classic_sync(group_id: &Str, member_id: &Str) -> TimerKey {
+    TimerKey::ConsumerSync { group: group_id.clone(), member: member_id.clone() }
 }
 
 fn session(group_id: &Str, member_id: &Str) -> TimerKey {
