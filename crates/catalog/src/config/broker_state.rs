@@ -6,10 +6,10 @@ use super::row::Row;
 pub(super) const ROWS: &[Row] = &[
     Row::broker("add.partitions.to.txn.retry.backoff.max.ms", Int, Some("100"))
         .at_least(0)
-        .accepted("Transactions are not served yet."),
+        .honoured("How long Produce v12 waits for the end of the producer's transaction before."),
     Row::broker("add.partitions.to.txn.retry.backoff.ms", Int, Some("20"))
         .at_least(1)
-        .accepted("Transactions are not served yet."),
+        .honoured("How often it looks again."),
     Row::broker("errors.deadletterqueue.auto.create.topics.enable", Boolean, Some("false"))
         .cluster_wide()
         .accepted("Share groups are not served yet."),
@@ -69,34 +69,34 @@ pub(super) const ROWS: &[Row] = &[
         .accepted("Threads, queues and buffers are sized by themselves."),
     Row::broker("transaction.abort.timed.out.transaction.cleanup.interval.ms", Int, Some("10000"))
         .at_least(1)
-        .accepted("Transactions are not served yet."),
+        .honoured("Transactions are aborted on time; after a start or a load, those that timed out meanwhile get this long to end."),
     Row::broker("transaction.max.timeout.ms", Int, Some("900000"))
         .at_least(1)
-        .accepted("Transactions are not served yet."),
+        .honoured("Largest timeout that a transactional producer may ask for."),
     Row::broker("transaction.partition.verification.enable", Boolean, Some("true"))
         .cluster_wide()
-        .accepted("Transactions are not served yet."),
+        .honoured("Whether transactional records of clients before Produce v12 are checked with the coordinator."),
     Row::broker("transaction.remove.expired.transaction.cleanup.interval.ms", Int, Some("3600000"))
         .at_least(1)
-        .accepted("Transactions are not served yet."),
+        .honoured("How often unused transactional ids are looked for."),
     Row::broker("transaction.state.log.load.buffer.size", Int, Some("5242880"))
         .at_least(1)
         .accepted("Threads, queues and buffers are sized by themselves."),
     Row::broker("transaction.state.log.min.isr", Int, Some("2"))
         .at_least(1)
-        .accepted("Transactions are not served yet."),
+        .honoured("`min.insync.replicas` of `__transaction_state`, at most the number of brokers."),
     Row::broker("transaction.state.log.num.partitions", Int, Some("50"))
         .at_least(1)
-        .accepted("Transactions are not served yet."),
+        .honoured("Partitions of `__transaction_state` when it is created."),
     Row::broker("transaction.state.log.replication.factor", Short, Some("3"))
         .at_least(1)
-        .accepted("Transactions are not served yet."),
+        .mapped("Clamped to the number of brokers when the topic is created."),
     Row::broker("transaction.state.log.segment.bytes", Int, Some("104857600"))
         .at_least(1)
-        .accepted("Transactions are not served yet."),
+        .honoured("Segment size of `__transaction_state`."),
     Row::broker("transaction.two.phase.commit.enable", Boolean, Some("false"))
-        .accepted("Transactions are not served yet."),
+        .accepted("Only InitProducerId v6 asks for it, which Kafka 4.4 does not serve either."),
     Row::broker("transactional.id.expiration.ms", Int, Some("604800000"))
         .at_least(1)
-        .accepted("Transactions are not served yet."),
+        .honoured("Transactional ids without open transaction that nobody used for so long are forgotten."),
 ];
