@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use coordinator::group::GroupShard;
+use coordinator::txn::TxnShard;
 
 use crate::auth::Authorizer;
 use crate::catalog::Catalog;
@@ -29,6 +30,8 @@ pub struct Broker {
     pub partitions: Arc<Partitions>,
     /// Groups and committed offsets.
     pub groups: Arc<Shards<GroupShard>>,
+    /// Transactional ids and their transactions.
+    pub transactions: Arc<Shards<TxnShard>>,
     /// Ends transactions on their partitions.
     pub markers: Arc<Markers>,
     pub producer_ids: ProducerIds,

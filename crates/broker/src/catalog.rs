@@ -10,6 +10,7 @@ use catalog::command::{Command, CreateTopics, internal_topic};
 use catalog::{Changes, Entry, Image, Local, Refusal};
 use coordinator::TopicsChange;
 use coordinator::group::GroupShard;
+use coordinator::txn::TxnShard;
 use storage::{Journal, JournalError, Version};
 use tokio::sync::{Mutex, watch};
 use tracing::{error, warn};
@@ -37,6 +38,7 @@ pub struct Catalog {
 pub(crate) struct Followers {
     pub partitions: Arc<Partitions>,
     pub groups: Arc<Shards<GroupShard>>,
+    pub transactions: Arc<Shards<TxnShard>>,
 }
 
 struct Turn {
@@ -149,7 +151,9 @@ impl Catalog {
         let after = Arc::new(after);
         self.followers.partitions.follow(&after, &changes).await;
         self.image.send_replace(after.clone());
-        self.followers.groups.follow(&after, &topics_of(&changes)).await;
+        let change = topics_of(&changes);
+        self.followers.groups.follow(&after, &change).await;
+        self.followers.transactions.follow(&after, &change).await;
         if after.version() - turn.snapshot >= SNAPSHOT_AFTER {
             self.snapshot(&after, turn).await;
         }

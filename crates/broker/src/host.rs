@@ -5,7 +5,7 @@
 //! the machine is dropped and [`crate::shards`] loads it anew from the log. There is no undo.
 
 use std::collections::{HashMap, VecDeque};
-use std::future::Future;
+use std::future::{Future, pending};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
@@ -194,7 +194,15 @@ where
         }
         for (id, task) in round.tasks {
             let work = self.runner.run(task, self.image.clone());
-            self.tasks.spawn(async move { (id, work.await) });
+            let (partition, written) = (self.partition.clone(), self.driver.written());
+            self.tasks.spawn(async move {
+                // What a task does must not be seen if a crash takes back why it was done: a marker tells of a
+                // decision. If the log dies, so does this host.
+                if partition.wait_durable(written).await.is_err() {
+                    return pending().await;
+                }
+                (id, work.await)
+            });
         }
         Ok(())
     }

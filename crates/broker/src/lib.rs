@@ -29,6 +29,7 @@ mod start;
 mod stop;
 mod topic_settings;
 pub mod txn;
+mod txn_tasks;
 
 pub use broker::Broker;
 pub use settings::{Invalid, Settings};

@@ -32,6 +32,8 @@ use crate::producer_ids::ProducerIds;
 use crate::settings::Settings;
 use crate::shards::Shards;
 use crate::stop::{self, Stop, Stopper};
+use crate::txn::TRANSACTIONS_TOPIC;
+use crate::txn_tasks::TxnTasks;
 
 /// Name of the topic of groups and committed offsets.
 pub(crate) const GROUPS_TOPIC: &str = "__consumer_offsets";
@@ -121,6 +123,7 @@ impl Running {
         if timeout(STOP_PATIENCE, connections.all_gone()).await.is_err() {
             warn!(connections = connections.count(), "connections did not end");
         }
+        self.broker.transactions.stop();
         self.broker.groups.stop();
         self.broker.partitions.close().await;
     }
@@ -147,7 +150,11 @@ async fn open(
     let runner = Arc::new(GroupTasks { authorizer: authorizer.clone(), partitions: partitions.clone() });
     let groups = Shards::new(GROUPS_TOPIC, partitions.clone(), clock.clone(), runner, image.clone());
     groups.follow(&image, &coordinator::TopicsChange::default()).await;
-    let followers = Followers { partitions: partitions.clone(), groups: groups.clone() };
+    let txn_tasks = Arc::new(TxnTasks::default());
+    let transactions =
+        Shards::new(TRANSACTIONS_TOPIC, partitions.clone(), clock.clone(), txn_tasks.clone(), image.clone());
+    let followers =
+        Followers { partitions: partitions.clone(), groups: groups.clone(), transactions: transactions.clone() };
     let markers = Arc::new(Markers::new(partitions.clone(), groups.clone(), clock.clone()));
     let limits = settings.limits.clone();
     let broker = Broker {
@@ -158,6 +165,7 @@ async fn open(
         catalog: Arc::new(Catalog::new(storage.journal, image.clone(), snapshot, followers)),
         partitions,
         groups,
+        transactions,
         markers,
         producer_ids: ProducerIds::default(),
         internal_topics: InternalTopics::default(),
@@ -166,7 +174,10 @@ async fn open(
         authorizer,
         departures: Departures::default(),
     };
-    Ok((Arc::new(broker), image))
+    let broker = Arc::new(broker);
+    txn_tasks.serve(&broker);
+    broker.transactions.follow(&image, &coordinator::TopicsChange::default()).await;
+    Ok((broker, image))
 }
 
 /// Tells the cluster's metadata where this broker is, if that changed since its last start.

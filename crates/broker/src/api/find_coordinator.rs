@@ -11,15 +11,20 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use catalog::Refusal;
+use coordinator::Machine;
 use wire::find_coordinator::response::Coordinator;
 use wire::{ErrorCode, FindCoordinatorRequest, FindCoordinatorResponse, Str};
 
 use super::Handler;
 use crate::auth::{Operation, Resource};
 use crate::call::Call;
+use crate::shards::Shards;
 
-/// Key type of groups; 1 are transactional ids and 2 share partitions.
+/// Key type of groups; 2 are share partitions.
 const GROUP: i8 = 0;
+/// Key type of transactional ids.
+const TRANSACTION: i8 = 1;
 /// How long the first question waits for the shard of a topic that was just created.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -49,19 +54,23 @@ impl Handler for FindCoordinatorRequest {
 }
 
 async fn find(call: &Call, key_type: i8, key: Str) -> Coordinator {
-    if key_type != GROUP {
-        let message = format!("Key type {key_type} is not served by this broker.");
-        return failed(key, ErrorCode::INVALID_REQUEST, Some(message));
-    }
-    if !call.allow(Operation::Describe, Resource::Group(key.as_bytes())) {
-        return failed(key, ErrorCode::GROUP_AUTHORIZATION_FAILED, None);
-    }
-    let groups = &call.broker.groups;
-    if groups.partition_of(&key).is_none() {
-        if let Err(refusal) = call.broker.catalog.create_internal_topic(groups.topic()).await {
-            return failed(key, ErrorCode::COORDINATOR_NOT_AVAILABLE, Some(refusal.message));
+    let may_describe = |resource| call.allow(Operation::Describe, resource);
+    let served = match key_type {
+        GROUP if !may_describe(Resource::Group(key.as_bytes())) => {
+            return failed(key, ErrorCode::GROUP_AUTHORIZATION_FAILED, None);
         }
-        groups.wait_served(&key, PATIENCE).await;
+        TRANSACTION if !may_describe(Resource::TransactionalId(key.as_bytes())) => {
+            return failed(key, ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED, None);
+        }
+        GROUP => serve(call, &call.broker.groups, &key).await,
+        TRANSACTION => serve(call, &call.broker.transactions, &key).await,
+        _ => {
+            let message = format!("Key type {key_type} is not served by this broker.");
+            return failed(key, ErrorCode::INVALID_REQUEST, Some(message));
+        }
+    };
+    if let Err(refusal) = served {
+        return failed(key, ErrorCode::COORDINATOR_NOT_AVAILABLE, Some(refusal.message));
     }
     let endpoint = call.endpoint();
     Coordinator {
@@ -71,6 +80,18 @@ async fn find(call: &Call, key_type: i8, key: Str) -> Coordinator {
         port: i32::from(endpoint.port),
         ..Default::default()
     }
+}
+
+/// Creates the topic of the shards, if it is not there.
+async fn serve<M: Machine>(call: &Call, shards: &Shards<M>, key: &Str) -> Result<(), Refusal>
+where
+    M::TaskResult: 'static,
+{
+    if shards.partition_of(key).is_none() {
+        call.broker.catalog.create_internal_topic(shards.topic()).await?;
+        shards.wait_served(key, PATIENCE).await;
+    }
+    Ok(())
 }
 
 fn failed(key: Str, error_code: ErrorCode, message: Option<String>) -> Coordinator {

@@ -1,19 +1,22 @@
-//! InitProducerId (key 22), v0–5 (KIP-98, KIP-360). Ids for idempotent producers; transactions are not served yet.
+//! InitProducerId (key 22), v0–5 (KIP-98, KIP-360). v6, two-phase commit (KIP-939), is not stable in Kafka 4.4 either.
 //!
-//! v1 throttles after the answer; v2 flexible; v3 expected id and epoch; v4, v5 errors that need transactions.
+//! v1 throttles after the answer; v2 flexible; v3 expected id and epoch; v4 PRODUCER_FENCED, before that
+//! INVALID_PRODUCER_EPOCH; v5 TRANSACTION_ABORTABLE.
 //! 1. with a transactional id: WRITE on it      else TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 //! 2. without: IDEMPOTENT_WRITE on the cluster, or WRITE on any topic  else CLUSTER_AUTHORIZATION_FAILED
 //! 3. expected id and epoch: both or none       else INVALID_REQUEST
-//! 4. a block of ids can be had                 else COORDINATOR_LOAD_IN_PROGRESS, which clients retry
+//! 4. without a transactional id: a new producer id, if a block of them can be had  else COORDINATOR_LOAD_IN_PROGRESS,
+//!    which clients retry
 //! 5. the transactional id is not empty         else INVALID_REQUEST
-//! 6. 0 < timeout ≤ transaction.max.timeout.ms  else INVALID_TRANSACTION_TIMEOUT
-//! 7. with a transactional id                   COORDINATOR_NOT_AVAILABLE
+//! 6. 0 < timeout ≤ transaction.max.timeout.ms  else INVALID_TRANSACTION_TIMEOUT (trap 27)
+//! 7. its coordinator is here and loaded        else NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS
+//! 8. what `coordinator::txn::init` checks: CONCURRENT_TRANSACTIONS, PRODUCER_FENCED
 //!
-//! Rule 7 is what clients take for a coordinator that is not up yet: they look for it again until they give up,
-//! and never begin a transaction. An id is never given out twice: its block is in the journal before.
+//! An id is never given out twice: its block is in the journal before.
 
 use std::ops::RangeInclusive;
 
+use coordinator::txn::{InitProducerId, TxnReply, TxnRequest};
 use tracing::warn;
 use wire::{ErrorCode, InitProducerIdRequest, InitProducerIdResponse, Str};
 
@@ -26,11 +29,11 @@ impl Handler for InitProducerIdRequest {
 
     async fn handle(call: Call, request: Self) -> InitProducerIdResponse {
         match init(&call, request).await {
-            Ok(producer_id) => {
-                InitProducerIdResponse { producer_id, producer_epoch: 0, ..Default::default() }
+            Ok((producer_id, producer_epoch)) => {
+                InitProducerIdResponse { producer_id, producer_epoch, ..Default::default() }
             }
             Err(error_code) => InitProducerIdResponse {
-                error_code,
+                error_code: super::fenced(error_code, call.version, 4),
                 producer_id: -1,
                 producer_epoch: -1,
                 ..Default::default()
@@ -39,7 +42,7 @@ impl Handler for InitProducerIdRequest {
     }
 }
 
-async fn init(call: &Call, request: InitProducerIdRequest) -> Result<i64, ErrorCode> {
+async fn init(call: &Call, request: InitProducerIdRequest) -> Result<(i64, i16), ErrorCode> {
     let transactional_id = request.transactional_id.as_ref();
     match transactional_id {
         Some(id) if !call.allow(Operation::Write, Resource::TransactionalId(id.as_bytes())) => {
@@ -48,12 +51,14 @@ async fn init(call: &Call, request: InitProducerIdRequest) -> Result<i64, ErrorC
         None if !may_write_somewhere(call) => return Err(ErrorCode::CLUSTER_AUTHORIZATION_FAILED),
         Some(_) | None => {}
     }
-    if (request.producer_id == -1) != (request.producer_epoch == -1) {
-        return Err(ErrorCode::INVALID_REQUEST);
-    }
-    match transactional_id {
-        Some(id) => Err(transactional(call, id, request.transaction_timeout_ms)),
-        None => next_id(call).await,
+    let expected = match (request.producer_id, request.producer_epoch) {
+        (-1, -1) => None,
+        (-1, _) | (_, -1) => return Err(ErrorCode::INVALID_REQUEST),
+        known => Some(known),
+    };
+    match request.transactional_id {
+        Some(id) => transactional(call, id, request.transaction_timeout_ms, expected).await,
+        None => Ok((next_id(call).await?, 0)),
     }
 }
 
@@ -71,13 +76,23 @@ async fn next_id(call: &Call) -> Result<i64, ErrorCode> {
     })
 }
 
-/// Rules 5 to 7.
-fn transactional(call: &Call, id: &Str, timeout_ms: i32) -> ErrorCode {
+/// Rules 5 to 8.
+async fn transactional(
+    call: &Call,
+    id: Str,
+    timeout_ms: i32,
+    expected: Option<(i64, i16)>,
+) -> Result<(i64, i16), ErrorCode> {
     if id.is_empty() {
-        return ErrorCode::INVALID_REQUEST;
+        return Err(ErrorCode::INVALID_REQUEST);
     }
     if !(1..=call.image().broker().transaction_max_timeout_ms).contains(&timeout_ms) {
-        return ErrorCode::INVALID_TRANSACTION_TIMEOUT;
+        return Err(ErrorCode::INVALID_TRANSACTION_TIMEOUT);
     }
-    ErrorCode::COORDINATOR_NOT_AVAILABLE
+    let request = InitProducerId { transactional_id: id.clone(), timeout_ms, expected };
+    let asked = call.broker.transactions.ask(&id, call.caller.clone(), TxnRequest::InitProducerId(request));
+    match asked.await? {
+        TxnReply::InitProducerId(answer) => answer,
+        other => Err(super::mismatch("InitProducerId", &other)),
+    }
 }

@@ -2,11 +2,11 @@
 //!
 //! A new API is one file here and one row in [`APIS`].
 
+use std::fmt::Debug;
 use std::future::Future;
 use std::ops::RangeInclusive;
 
 use catalog::Image;
-use coordinator::group::GroupReply;
 use tracing::error;
 use wire::frame::RequestHead;
 use wire::{DecodeError, ErrorCode, Reader, Request, Str};
@@ -14,6 +14,8 @@ use wire::{DecodeError, ErrorCode, Reader, Request, Str};
 use crate::call::Call;
 use crate::router::{Answering, Outcome};
 
+mod add_offsets_to_txn;
+mod add_partitions_to_txn;
 pub(crate) mod api_versions;
 mod config_resource;
 mod consumer_group_describe;
@@ -28,6 +30,8 @@ mod describe_cluster;
 mod describe_configs;
 mod describe_groups;
 mod describe_topic_partitions;
+mod describe_transactions;
+mod end_txn;
 mod explain_group;
 mod fetch;
 mod find_coordinator;
@@ -38,6 +42,7 @@ mod join_group;
 mod leave_group;
 mod list_groups;
 mod list_offsets;
+mod list_transactions;
 mod metadata;
 mod offset_commit;
 mod offset_delete;
@@ -173,8 +178,16 @@ fn broker_address(call: &Call, broker: &catalog::Broker) -> Option<(Str, i32)> {
     Some((Str::from(endpoint.host.as_str()), i32::from(endpoint.port)))
 }
 
+/// What clients that are too old for PRODUCER_FENCED know in its place; it came with version `since`.
+fn fenced(code: ErrorCode, version: i16, since: i16) -> ErrorCode {
+    match code {
+        ErrorCode::PRODUCER_FENCED if version < since => ErrorCode::INVALID_PRODUCER_EPOCH,
+        code => code,
+    }
+}
+
 /// For a shard that answers another question than it was asked: a bug of ours.
-fn mismatch(asked: &str, reply: &GroupReply) -> ErrorCode {
+fn mismatch(asked: &str, reply: &impl Debug) -> ErrorCode {
     error!(asked, ?reply, "a shard gave the answer to another question");
     ErrorCode::UNKNOWN_SERVER_ERROR
 }
