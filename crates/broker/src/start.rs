@@ -153,8 +153,11 @@ async fn open(
     let txn_tasks = Arc::new(TxnTasks::default());
     let transactions =
         Shards::new(TRANSACTIONS_TOPIC, partitions.clone(), clock.clone(), txn_tasks.clone(), image.clone());
-    let followers =
-        Followers { partitions: partitions.clone(), groups: groups.clone(), transactions: transactions.clone() };
+    let followers = Followers {
+        partitions: partitions.clone(),
+        groups: groups.clone(),
+        transactions: transactions.clone(),
+    };
     let markers = Arc::new(Markers::new(partitions.clone(), groups.clone(), clock.clone()));
     let limits = settings.limits.clone();
     let broker = Broker {

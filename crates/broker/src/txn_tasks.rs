@@ -43,8 +43,10 @@ impl RunTask<TxnShard> for TxnTasks {
 
 async fn next_id(broker: &Arc<Broker>) -> Option<i64> {
     let id = broker.producer_ids.next(&broker.catalog).await;
-    id.inspect_err(|refusal| warn!(code = %refusal.code, message = refusal.message, "no producer id to be had"))
-        .ok()
+    id.inspect_err(
+        |refusal| warn!(code = %refusal.code, message = refusal.message, "no producer id to be had"),
+    )
+    .ok()
 }
 
 /// The epoch of this coordinator is that of its partition's leader, which is the same for all.
@@ -59,7 +61,8 @@ async fn write_markers(broker: &Broker, task: WriteMarkers, image: &Image) -> Tx
     let places: Vec<_> = task.partitions.iter().map(|it| (it.topic.clone(), it.index)).collect();
     let outcomes = broker.markers.write(image, &marker, &places).await;
     let results: Vec<_> = task.partitions.into_iter().zip(outcomes).collect();
-    for (TopicPartition { topic, index }, code) in results.iter().filter(|(_, code)| *code != ErrorCode::NONE) {
+    for (TopicPartition { topic, index }, code) in results.iter().filter(|(_, code)| *code != ErrorCode::NONE)
+    {
         info!(
             transactional_id = %task.transactional_id, %topic, index, %code,
             "no marker for this partition of a transaction that ends"

@@ -15,8 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use catalog::entry::{PartitionEntry, TopicEntry};
 use catalog::{Entry, Image};
 use coordinator::txn::{
-    AddPartitions, EndTxn, InitProducerId, State, TopicPartition, TxnRecord, TxnReply, TxnRequest, TxnShard, TxnTask,
-    TxnTaskResult, WriteMarkers,
+    AddPartitions, EndTxn, InitProducerId, State, TopicPartition, TxnRecord, TxnReply, TxnRequest, TxnShard,
+    TxnTask, TxnTaskResult, WriteMarkers,
 };
 use coordinator::{At, Caller, Driver, Entropy, Event, Machine, Millis, TaskId, Ticket};
 use wire::{ErrorCode, LogRecord, Str, Uuid};
@@ -66,7 +66,9 @@ impl Partition {
     fn mark(&mut self, it: &WriteMarkers) -> ErrorCode {
         let entry = self.producers.entry(it.producer_id).or_insert(Known { epoch: -1, ..Default::default() });
         let fits = match it.transaction_version {
-            2.. => it.producer_epoch > entry.epoch || (it.producer_epoch == entry.epoch && entry.open.is_empty()),
+            2.. => {
+                it.producer_epoch > entry.epoch || (it.producer_epoch == entry.epoch && entry.open.is_empty())
+            }
             _ => it.producer_epoch >= entry.epoch,
         };
         if !fits {
@@ -335,12 +337,17 @@ impl World {
     ) -> (Option<TxnRequest>, Option<Asked>) {
         let Some((producer_id, producer_epoch)) = producer.has.filter(|_| producer.ready) else {
             // Clients of both kinds go on with what they have after an error (KIP-360).
-            let request =
-                InitProducerId { transactional_id: producer.id.clone(), timeout_ms: TIMEOUT, expected: producer.has };
+            let request = InitProducerId {
+                transactional_id: producer.id.clone(),
+                timeout_ms: TIMEOUT,
+                expected: producer.has,
+            };
             return (Some(TxnRequest::InitProducerId(request)), Some(Asked::Init));
         };
         let added = producer.transaction.as_ref().is_some_and(|(_, partitions)| !partitions.is_empty());
-        if let Some(commit) = producer.ending.or_else(|| (added && self.pick(3) == 0).then(|| self.pick(3) != 0)) {
+        if let Some(commit) =
+            producer.ending.or_else(|| (added && self.pick(3) == 0).then(|| self.pick(3) != 0))
+        {
             self.producers[at].ending = Some(commit);
             let request = EndTxn {
                 transactional_id: producer.id.clone(),
@@ -359,7 +366,8 @@ impl World {
             self.producers[at].transaction = Some((self.next_transaction, BTreeSet::new()));
         }
         let partition = i32::try_from(self.pick(3)).unwrap();
-        let markers = self.partitions[partition as usize].producers.get(&producer_id).map_or(0, |it| it.markers);
+        let markers =
+            self.partitions[partition as usize].producers.get(&producer_id).map_or(0, |it| it.markers);
         let request = AddPartitions {
             transactional_id: producer.id.clone(),
             producer_id,
@@ -387,9 +395,8 @@ impl World {
         let code = match (asked, reply) {
             (Asked::Init, TxnReply::InitProducerId(Ok(has))) => return self.initialized(at, *has),
             (Asked::End { commit }, TxnReply::EndTxn(Ok(next))) => return self.ended(at, *commit, *next),
-            (Asked::Init, TxnReply::InitProducerId(Err(code))) | (Asked::End { .. }, TxnReply::EndTxn(Err(code))) => {
-                *code
-            }
+            (Asked::Init, TxnReply::InitProducerId(Err(code)))
+            | (Asked::End { .. }, TxnReply::EndTxn(Err(code))) => *code,
             (Asked::Add { partition, markers }, TxnReply::AddPartitions(codes)) => {
                 if codes[0] == ErrorCode::NONE {
                     return self.append(at, *partition, *markers);
@@ -403,7 +410,9 @@ impl World {
             ErrorCode::PRODUCER_FENCED if *asked == Asked::Init => {
                 self.producers.remove(at);
             }
-            ErrorCode::PRODUCER_FENCED | ErrorCode::INVALID_PRODUCER_ID_MAPPING | ErrorCode::INVALID_TXN_STATE => {
+            ErrorCode::PRODUCER_FENCED
+            | ErrorCode::INVALID_PRODUCER_ID_MAPPING
+            | ErrorCode::INVALID_TXN_STATE => {
                 self.fail(at);
             }
             code => panic!("{asked:?} got {code}"),
@@ -437,7 +446,10 @@ impl World {
         let latest = self.latest.entry(id.clone()).or_insert(has);
         *latest = has.max(*latest);
         let hard = self.driver.machine().hard().get(id).unwrap();
-        assert!((hard.producer_id, hard.producer_epoch) >= *latest || hard.state.is_prepared(), "{id} went back");
+        assert!(
+            (hard.producer_id, hard.producer_epoch) >= *latest || hard.state.is_prepared(),
+            "{id} went back"
+        );
     }
 
     fn ended(&mut self, at: usize, commit: bool, next: (i64, i16)) {
@@ -499,7 +511,10 @@ impl World {
             assert_eq!(open, 0, "a transaction hangs");
             for (transaction, committed) in &partition.ended {
                 let outcome = *outcomes.entry(*transaction).or_insert(*committed);
-                assert_eq!(outcome, *committed, "transaction {transaction} was told, or ended elsewhere, otherwise");
+                assert_eq!(
+                    outcome, *committed,
+                    "transaction {transaction} was told, or ended elsewhere, otherwise"
+                );
             }
         }
         assert!(self.driver.machine().hard().transactions().all(|(_, it)| it.state != State::Ongoing));

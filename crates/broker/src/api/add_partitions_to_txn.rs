@@ -78,8 +78,7 @@ async fn add(call: &Call, transaction: AddPartitionsToTxnTransaction) -> Results
         let code = ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED;
         return partitions.into_iter().map(|it| (it, code)).collect();
     }
-    let checked: Results =
-        partitions.into_iter().map(|it| check(call, is_client, &it)).collect();
+    let checked: Results = partitions.into_iter().map(|it| check(call, is_client, &it)).collect();
     if checked.iter().any(|(_, code)| *code != ErrorCode::NONE) {
         let attempted = |code| match code {
             ErrorCode::NONE => ErrorCode::OPERATION_NOT_ATTEMPTED,

@@ -32,8 +32,7 @@ pub(super) fn begin(step: &mut Step<'_>, id: &Str, partitions: BTreeSet<TopicPar
 
 /// After a load everything that was prepared goes on (trap 10), and retries of ends are known again.
 pub(super) fn loaded(step: &mut Step<'_>) {
-    let transactions: Vec<_> =
-        step.hard().transactions().map(|(id, it)| (id.clone(), it.clone())).collect();
+    let transactions: Vec<_> = step.hard().transactions().map(|(id, it)| (id.clone(), it.clone())).collect();
     for (id, transaction) in transactions {
         if let Some(last) = last_epoch(&transaction) {
             step.soft.last_epochs.insert(id.clone(), last);
@@ -86,7 +85,9 @@ pub(super) fn markers_written(
     let image = step.image;
     let Some(completing) = step.soft.completing.get_mut(id).filter(|it| it.task == task) else { return };
     for (partition, code) in results {
-        let exists = || image.topic(&partition.topic.to_str()).is_some_and(|it| it.partition(partition.index).is_some());
+        let exists = || {
+            image.topic(&partition.topic.to_str()).is_some_and(|it| it.partition(partition.index).is_some())
+        };
         let settled = match *code {
             ErrorCode::NONE
             | ErrorCode::UNSUPPORTED_VERSION
@@ -112,7 +113,11 @@ fn complete(step: &mut Step<'_>, id: &Str) {
     step.soft.completing.remove(id);
     let Some(prepared) = step.hard().get(id).filter(|it| it.state.is_prepared()) else { return };
     let mut done = Transaction {
-        state: if prepared.state == State::PrepareCommit { State::CompleteCommit } else { State::CompleteAbort },
+        state: if prepared.state == State::PrepareCommit {
+            State::CompleteCommit
+        } else {
+            State::CompleteAbort
+        },
         previous_producer_id: prepared.producer_id,
         next_producer_id: i64::from(NONE),
         partitions: BTreeSet::new(),

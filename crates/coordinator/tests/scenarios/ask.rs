@@ -161,7 +161,11 @@ pub(crate) fn commit(args: &mut Args<'_>, ids: &BTreeMap<Str, Uuid>) -> Parsed<G
         return Ok(GroupRequest::OffsetCommit(request));
     };
     let (producer_id, producer_epoch) = (number(id)?, number(epoch)?);
-    Ok(GroupRequest::TxnOffsetCommit(Box::new(TxnOffsetCommit { producer_id, producer_epoch, commit: request })))
+    Ok(GroupRequest::TxnOffsetCommit(Box::new(TxnOffsetCommit {
+        producer_id,
+        producer_epoch,
+        commit: request,
+    })))
 }
 
 /// The id that scripts know as `#n`.

@@ -480,7 +480,9 @@ impl Decided {
     /// The key of a record that compaction looks at.
     fn key<'a>(&self, logged: &'a Logged) -> Option<&'a Bytes> {
         match &logged.what {
-            What::Record { key, .. } if logged.at.offset < self.unstable && !self.is_aborted(logged) => Some(key),
+            What::Record { key, .. } if logged.at.offset < self.unstable && !self.is_aborted(logged) => {
+                Some(key)
+            }
             What::Record { .. } | What::Marker { .. } => None,
         }
     }

@@ -32,8 +32,7 @@ pub(crate) fn record(record: &TxnRecord, now: Millis) -> String {
     let id = &record.transactional_id;
     let Some(value) = &record.value else { return format!("tombstone {id}") };
     let partitions = value.transaction_partitions.iter().flatten().flat_map(|topic| {
-        let partition =
-            |index: &i32| TopicPartition { topic: topic.topic.clone(), index: *index };
+        let partition = |index: &i32| TopicPartition { topic: topic.topic.clone(), index: *index };
         topic.partition_ids.iter().map(partition)
     });
     let started = value.transaction_start_timestamp_ms;

@@ -332,7 +332,8 @@ impl World {
     /// `at-epoch X 32766`: as if new instances had come until X has that epoch.
     fn at_epoch(&mut self, args: &mut Args<'_>) -> Parsed<String> {
         let id = args.word("transactional id")?;
-        let last = self.log.iter().rev().find(|it| it.record().transactional_id == *id).ok_or("no such id")?;
+        let last =
+            self.log.iter().rev().find(|it| it.record().transactional_id == *id).ok_or("no such id")?;
         let mut record = last.record();
         record.value.as_mut().ok_or("it is gone")?.producer_epoch = number(args.word("epoch")?)?;
         let at = At { offset: self.driver.written(), timestamp: self.now, producer: None };
@@ -356,7 +357,8 @@ impl World {
             }
             "fail" => {
                 let place = self.tasks.iter().position(|it| it.2 == TxnTask::NextId);
-                let (_, task, _) = place.and_then(|it| self.tasks.remove(it)).ok_or("nothing was asked for")?;
+                let (_, task, _) =
+                    place.and_then(|it| self.tasks.remove(it)).ok_or("nothing was asked for")?;
                 Ok(self.event(Event::Done(task, TxnTaskResult::NextId(None))))
             }
             other => Err(format!("not wait, come or fail: {other:?}")),

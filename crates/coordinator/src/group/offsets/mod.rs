@@ -147,8 +147,7 @@ pub(super) fn topics_deleted(step: &mut Step<'_>, deleted: &[(Arc<str>, Uuid)]) 
 /// Tombstones of all offsets of a group, pending ones too (DL-3, scenario 154).
 pub(super) fn tombstones(offsets: &Offsets, group: &Str) -> Vec<Record> {
     let committed = offsets.of_group(group).into_iter().flatten();
-    let committed =
-        committed.flat_map(|(topic, partitions)| partitions.keys().map(move |it| (topic, *it)));
+    let committed = committed.flat_map(|(topic, partitions)| partitions.keys().map(move |it| (topic, *it)));
     let all: BTreeSet<_> = committed.chain(offsets.pending.of_group(group)).collect();
     all.into_iter().map(|(topic, partition)| tombstone(group, topic, partition)).collect()
 }
