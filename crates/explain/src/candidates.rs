@@ -18,7 +18,7 @@ pub struct Candidate {
 /// once, so time is the number of pairs times the size.
 #[must_use]
 pub fn candidates(frame: &Bytes, options: &Options) -> Vec<Candidate> {
-    let lookup = Lookup { drafts: options.drafts };
+    let lookup = Lookup::of(options);
     let pairs = lookup.apis().flat_map(|api| versions_of(api.response).map(move |version| (api, version)));
     let mut found: Vec<Candidate> =
         pairs.filter_map(|(api, version)| attempt(frame, api, version, options)).collect();

@@ -64,7 +64,7 @@ struct Found {
 }
 
 pub(crate) fn request(frame: &Bytes, mode: Mode, options: &Options) -> Explained {
-    let lookup = Lookup { drafts: options.drafts };
+    let lookup = Lookup::of(options);
     let (key, version) = key_and_version(frame).unzip();
     let api = key.and_then(|key| lookup.api_by_key(key));
     let header_version = match (api, version) {
@@ -97,6 +97,15 @@ pub(crate) fn unknown_response(frame: &Bytes, key: i16, version: i16, options: &
     whole(frame, Direction::Response, Mode::Decode, options, "response", found, |scan| {
         scan.response_header(0)?;
         scan.stop(Id::Api, scan.at, format!("API key {key}"))
+    })
+}
+
+/// A response that fits nothing: the correlation id and raw bytes.
+pub(crate) fn unmatched_response(frame: &Bytes, options: &Options) -> Explained {
+    let found = Found { header_version: Some(0), ..Found::default() };
+    whole(frame, Direction::Response, Mode::Decode, options, "response", found, |scan| {
+        scan.response_header(0)?;
+        scan.stop(Id::Api, scan.at, "a response of an API and version that the bytes do not tell")
     })
 }
 

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use wire::base64;
-use wire::json::Json;
+use wire::json::{Json, JsonError};
+use wire::{Reader, base64};
 
 use crate::layout;
 use crate::node::{Diagnostic, Explained, Node, Value, What};
@@ -52,6 +52,35 @@ pub fn of(explained: &Explained) -> Json {
     ])
 }
 
+/// The message with Kafka's own field names, in a form that `assemble` reads.
+///
+/// # Errors
+/// Bytes that the codec refuses, or that hold secrets: these can't be masked in it.
+pub fn kafka(explained: &Explained) -> Result<Json, JsonError> {
+    let problem = |problem: String| JsonError { path: String::new(), problem };
+    let (Some(message), Some(version)) = (explained.message, explained.version) else {
+        return Err(problem("there is no message with field names".to_owned()));
+    };
+    if !explained.hidden.is_empty() {
+        return Err(problem("the message has secrets, which need --show-secrets".to_owned()));
+    }
+    let body = explained.root.children.iter().find(|it| it.name == message.name);
+    let body = body.ok_or_else(|| problem("the body was not read".to_owned()))?;
+    let mut reader = Reader::new(explained.bytes.slice(body.offset..));
+    let body = wire::json::decode(message, version, &mut reader).map_err(|e| problem(e.to_string()))?;
+    let What::Frame(direction) = explained.what else { return Ok(body) };
+    let header = |name: &str| explained.find(name).last().and_then(|it| value(&it.value));
+    let mut entries = vec![
+        entry("api", explained.api.map_or(Json::Null, |it| text(it.name()))),
+        entry("version", Json::Int(version.into())),
+        entry("direction", text(direction.as_str())),
+        entry("correlationId", header("Header.correlation_id").unwrap_or(Json::Null)),
+    ];
+    entries.extend(header("Header.client_id").map(|it| entry("clientId", it)));
+    entries.push(entry("body", body));
+    Ok(Json::Object(entries))
+}
+
 /// A node with all below it.
 #[must_use]
 pub fn node(it: &Node) -> Json {
@@ -78,6 +107,11 @@ fn shallow(it: &Node) -> Vec<Entry> {
                 entries.push(entry("hidden", number(n)));
             }
         }
+    }
+    if let Value::Text(bytes) = &it.value
+        && std::str::from_utf8(bytes).is_err()
+    {
+        entries.push(entry("raw", text(base64::encode(bytes, base64::STANDARD))));
     }
     if !it.note.is_empty() {
         entries.push(entry("note", text(&it.note)));

@@ -6,12 +6,20 @@
 //!
 //! * [`request`], [`response`], [`message`], [`record_key`], [`record_value`], [`records`]: bytes to [`Explained`].
 //! * [`smallest`]: the smallest legal instance of any message.
-//! * [`text`], [`layout`], [`json`]: what is shown of it.
+//! * [`session::Session`]: the frames of a connection, each response with its request.
+//! * [`text`], [`layout`], [`json`]: what is shown of it; [`assemble`]: JSON back to bytes.
+//! * [`schema`], [`diff`]: fields of a message, and what changed between versions; [`check`]: files of vectors.
 
+pub mod assemble;
 pub mod candidates;
+pub mod check;
+pub mod diff;
 pub mod frame;
+pub mod input;
 pub mod json;
 pub mod layout;
+pub mod schema;
+pub mod session;
 pub mod smallest;
 pub mod text;
 
@@ -25,7 +33,7 @@ mod scan;
 mod secrets;
 mod walk;
 
-pub use lookup::{Api, Lookup, NotFound, version_of, versions_of};
+pub use lookup::{Api, Lookup, NotFound, draft, version_of, versions_of};
 pub use node::{Category, Diagnostic, Direction, Explained, Id, Mode, Node, Severity, Value, What};
 pub use walk::type_name;
 
@@ -33,7 +41,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use wire::Uuid;
-use wire::table::{Kind, Message};
+use wire::table::{Draft, Kind, Message};
 
 use scan::{Scan, Step};
 
@@ -44,8 +52,8 @@ pub struct Options {
     pub strict: bool,
     /// Shows passwords, tokens and SASL bytes.
     pub show_secrets: bool,
-    /// Drafts are known, and win over released messages.
-    pub drafts: bool,
+    /// A draft is known, and wins over released messages.
+    pub draft: Option<&'static Draft>,
     /// The topic of record batches where the bytes name none.
     pub topic: Option<String>,
     /// Names of topics that the bytes call by their id.
@@ -61,7 +69,7 @@ pub fn request(frame: &Bytes, options: &Options) -> Explained {
 /// Explains a response: a frame that begins with its size, to a request of this API and version (18.3).
 #[must_use]
 pub fn response(frame: &Bytes, key: i16, version: i16, options: &Options) -> Explained {
-    match (Lookup { drafts: options.drafts }).api_by_key(key) {
+    match Lookup::of(options).api_by_key(key) {
         Some(api) => frame::response(frame, api, version, Mode::Decode, options),
         None => frame::unknown_response(frame, key, version, options),
     }
@@ -92,7 +100,7 @@ pub(crate) fn body_in_mode(
         scan.body_of(table, version)
     });
     explained.api = table.id.and_then(|key| match table.kind {
-        Kind::Request | Kind::Response => Lookup { drafts: options.drafts }.api_by_key(key),
+        Kind::Request | Kind::Response => Lookup::of(options).api_by_key(key),
         Kind::Header | Kind::Data | Kind::Key | Kind::Value => None,
     });
     (explained.message, explained.version, explained.mode) = (Some(table), Some(version), mode);
@@ -107,8 +115,7 @@ pub fn record_key(topic: &str, key: &Bytes, options: &Options) -> Explained {
         scan.coordinator_key(topic).map(|_| ())
     });
     let record_type = key.first_chunk().map(|it| i16::from_be_bytes(*it));
-    explained.message =
-        record_type.and_then(|it| (Lookup { drafts: options.drafts }).record(topic, it)).map(|it| it.0);
+    explained.message = record_type.and_then(|it| Lookup::of(options).record(topic, it)).map(|it| it.0);
     explained.version = explained.message.map(|_| 0);
     explained
 }

@@ -1,12 +1,13 @@
 //! Finding APIs and messages by what a person types, with the nearest names where there is none.
 //!
-//! The one door to the tables: whoever wants drafts asks here with `drafts` set.
+//! The one door to the tables: whoever wants a draft asks here with `draft` set.
 
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use wire::table::{self, Kind, Message};
-use wire::tables::{APIS, MESSAGES};
+use crate::Options;
+use wire::table::{self, Draft, Kind, Message};
+use wire::tables::{APIS, DRAFTS, MESSAGES};
 
 /// Names that an error lists.
 const NEAREST_MAX: usize = 5;
@@ -21,11 +22,11 @@ pub struct Api {
     pub response: &'static Message,
 }
 
-/// What is looked up where.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// Where things are looked up.
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Lookup {
-    /// Drafts too; where a draft has the name or key of a released message, the draft is meant.
-    pub drafts: bool,
+    /// A draft too; where it has the name or key of a released message, the draft is meant.
+    pub draft: Option<&'static Draft>,
 }
 
 /// Nothing has that name, or the version does not exist: exit code 3.
@@ -44,9 +45,17 @@ impl Api {
 }
 
 impl Lookup {
-    /// Every API with a version, by key.
+    pub(crate) const fn of(options: &Options) -> Self {
+        Self { draft: options.draft }
+    }
+
+    /// Every API with a version: those of the draft, then the released ones by key.
     pub fn apis(self) -> impl Iterator<Item = Api> {
-        APIS.iter()
+        let drafted = self.draft.map_or(&[][..], |it| it.apis);
+        let released = APIS.iter().filter(|it| drafted.iter().all(|draft| draft.0 != it.0));
+        drafted
+            .iter()
+            .chain(released)
             .map(|(key, request, response)| Api { key: *key, request, response })
             .filter(|it| !it.request.versions.is_empty())
     }
@@ -76,18 +85,38 @@ impl Lookup {
     /// # Errors
     /// There is none.
     pub fn message(self, name: &str) -> Result<&'static Message, NotFound> {
-        let all = || MESSAGES.iter().copied().filter(|it| !it.versions.is_empty());
-        all()
-            .find(|it| it.name.eq_ignore_ascii_case(name))
-            .ok_or_else(|| not_found(name, self.apis().map(|it| it.name()).chain(all().map(|it| it.name))))
+        let drafted = self.draft.into_iter().flat_map(|it| it.apis.iter().chain(it.records));
+        let drafted = drafted.flat_map(|it| [it.1, it.2]);
+        let all: Vec<&'static Message> =
+            drafted.chain(MESSAGES.iter().copied()).filter(|it| !it.versions.is_empty()).collect();
+        let found = all.iter().find(|it| it.name.eq_ignore_ascii_case(name));
+        // Requests and responses are near where their API is.
+        let others = all.iter().filter(|it| !matches!(it.kind, Kind::Request | Kind::Response));
+        let names = self.apis().map(|it| it.name()).chain(others.map(|it| it.name));
+        found.copied().ok_or_else(|| not_found(name, names))
     }
 
     /// Key and value of a record type; the topic's name with or without `__`.
     #[must_use]
     pub fn record(self, topic: &str, record_type: i16) -> Option<(&'static Message, &'static Message)> {
-        table::record(topic.strip_prefix("__").unwrap_or(topic), record_type)
+        let topic = topic.strip_prefix("__").unwrap_or(topic);
+        let drafted = self.draft.filter(|_| topic == "consumer_offsets");
+        let drafted = drafted.and_then(|it| it.records.iter().find(|it| it.0 == record_type));
+        drafted.map(|it| (it.1, it.2)).or_else(|| table::record(topic, record_type))
     }
 }
+
+/// The draft of that name; the newest one for the empty name.
+///
+/// # Errors
+/// There is none.
+pub fn draft(name: &str) -> Result<&'static Draft, NotFound> {
+    let wanted = if name.is_empty() { NEWEST_DRAFT } else { name };
+    table::draft(wanted).ok_or_else(|| not_found(name, DRAFTS.iter().map(|it| it.name)))
+}
+
+/// The last revision of KIP-1071 before its release.
+const NEWEST_DRAFT: &str = "newer";
 
 /// The version asked for, or the highest.
 ///
@@ -182,6 +211,11 @@ mod tests {
         assert_eq!(version_of(request, None), Ok(6));
         let problem = version_of(request, Some(7)).unwrap_err().to_string();
         assert_eq!(problem, "DescribeGroups has no version 7; valid: 0-6");
+        let draft = Lookup { draft: Some(draft("").unwrap()) };
+        assert_eq!(draft.api("StreamsGroupInitialize").unwrap().key, 88);
+        assert_eq!(draft.api_by_key(88).unwrap().name(), "StreamsGroupInitialize");
+        assert_eq!(lookup.api_by_key(88).unwrap().name(), "StreamsGroupHeartbeat");
+        assert!(lookup.api("StreamsGroupInitialize").is_err());
         assert_eq!(lookup.record("__consumer_offsets", 17).unwrap().0.name, "StreamsGroupMetadataKey");
     }
 }

@@ -62,6 +62,6 @@ impl Scan<'_> {
 }
 
 /// The checksum of the old formats, as in gzip.
-fn crc32(bytes: &[u8]) -> u32 {
+pub(crate) fn crc32(bytes: &[u8]) -> u32 {
     u32::try_from(crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32IsoHdlc, bytes)).unwrap_or(u32::MAX)
 }

@@ -94,7 +94,7 @@ impl<'a> Scan<'a> {
     }
 
     pub(crate) fn lookup(&self) -> Lookup {
-        Lookup { drafts: self.options.drafts }
+        Lookup::of(self.options)
     }
 
     /// The finished tree.

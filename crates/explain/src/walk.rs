@@ -297,10 +297,11 @@ impl Scan<'_> {
         let (start, category) = (self.at, self.category);
         let outside = self.path.len();
         self.category = Category::TaggedFields;
+        let words = if category == Category::RpcHeader { "header tags" } else { "tags of this struct" };
         let count = self.uvarint()?;
         let before = self.enter("tagged_fields");
         if count == 0 {
-            self.leaf(start, "tagged_fields", "uvarint", Value::Int(0), "", "tags of this struct");
+            self.leaf(start, "tagged_fields", "uvarint", Value::Int(0), "", words);
         } else {
             if u64::from(count) * 2 > self.remaining() as u64 {
                 self.at = start;
@@ -310,7 +311,7 @@ impl Scan<'_> {
             }
             let read = self.at;
             self.at = start;
-            self.open("tagged_fields", "uvarint", "tags of this struct");
+            self.open("tagged_fields", "uvarint", words);
             self.at = read;
             let inner = self.enter("count");
             self.leaf(start, "count", "uvarint", Value::Int(count.into()), "", "number of tags");

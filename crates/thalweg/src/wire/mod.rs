@@ -4,45 +4,57 @@
 //! Exit codes: 0 done; 1 the bytes have an error, the tree up to it is printed; 2 wrong usage; 3 no such API, version,
 //! offset or path; 6 vectors that do not agree.
 
+mod check;
 mod decode;
+mod encode;
+mod form;
 mod proxy;
 mod record;
+mod records;
+mod schema;
 mod smallest;
 
 use std::process::ExitCode;
 
-use crate::cli::{Output, finish};
+use crate::cli::finish;
 
 /// Verbs of `thalweg wire`.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Wire {
     /// Explains captured bytes: every field with its place, type and value.
     Decode(decode::Decode),
-    /// Stands between clients and brokers, and prints or records every request and response.
-    Proxy(proxy::Proxy),
+    /// Says which field has a byte.
+    At(decode::At),
+    /// Says which bytes a field has.
+    Path(decode::Path),
+    /// Builds bytes from JSON.
+    Encode(encode::Encode),
+    /// Explains record batches, as they stand in log segments.
+    Records(records::Records),
     /// Builds the smallest legal message of an API and explains it.
     Smallest(smallest::Smallest),
+    /// Lists the fields of an API.
+    Schema(schema::Schema),
+    /// Says what changed between two versions of an API.
+    Diff(schema::Diff),
+    /// Checks files of vectors: bytes and the JSON that they mean, both ways.
+    Check(check::Check),
+    /// Stands between clients and brokers, and prints or records every request and response.
+    Proxy(proxy::Proxy),
 }
 
 /// Runs a verb to the end of the process.
 pub(crate) fn run(command: Wire) -> ExitCode {
     finish(match command {
         Wire::Decode(arguments) => decode::run(&arguments),
-        Wire::Proxy(arguments) => proxy::run(arguments),
+        Wire::At(arguments) => decode::at(&arguments),
+        Wire::Path(arguments) => decode::path(&arguments),
+        Wire::Encode(arguments) => encode::run(&arguments),
+        Wire::Records(arguments) => records::run(&arguments),
         Wire::Smallest(arguments) => smallest::run(&arguments),
+        Wire::Schema(arguments) => schema::run(&arguments),
+        Wire::Diff(arguments) => schema::diff(&arguments),
+        Wire::Check(arguments) => check::run(&arguments),
+        Wire::Proxy(arguments) => proxy::run(arguments),
     })
-}
-
-/// How results are printed.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Form {
-    /// Form of the output.
-    #[arg(short, long, value_enum, default_value = "text")]
-    output: Output,
-    /// Leave out the byte layout.
-    #[arg(long)]
-    no_layout: bool,
-    /// Print no colours, also on a terminal. The variable `NO_COLOR` does the same.
-    #[arg(long)]
-    no_color: bool,
 }

@@ -1,0 +1,181 @@
+//! The frames of a connection in their order: a response is read with its request (wire.md 18.2 and 18.3).
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use wire::Uuid;
+
+use crate::candidates::{Candidate, candidates};
+use crate::frame::{correlation_id, key_and_version};
+use crate::node::{Diagnostic, Direction, Explained, Id, Value};
+use crate::{Api, Lookup, Options, request, response};
+
+/// Requests that wait for a response. Beyond it the oldest are forgotten.
+const WAITING_MAX: usize = 10_000;
+/// Topics whose names are remembered.
+const TOPICS_MAX: usize = 10_000;
+
+/// What is known about frames from outside.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Hint {
+    pub direction: Option<Direction>,
+    /// For a response whose request is not among the frames.
+    pub api: Option<Api>,
+    pub version: Option<i16>,
+}
+
+/// A conversation.
+#[derive(Debug, Default)]
+pub struct Session {
+    options: Options,
+    hint: Hint,
+    /// API key and version by correlation id.
+    waiting: BTreeMap<i32, (i16, i16)>,
+}
+
+/// A frame, and what else it may be.
+#[derive(Debug)]
+pub struct Explanation {
+    pub explained: Explained,
+    /// For a lone response: everything that fits, the best first. The best is what was explained.
+    pub candidates: Vec<Candidate>,
+}
+
+impl From<Explained> for Explanation {
+    fn from(explained: Explained) -> Self {
+        Self { explained, candidates: Vec::new() }
+    }
+}
+
+impl Session {
+    #[must_use]
+    pub fn new(options: Options, hint: Hint) -> Self {
+        Self { options, hint, waiting: BTreeMap::new() }
+    }
+
+    /// Explains the next frame, whose direction may be known.
+    pub fn explain(&mut self, frame: &Bytes, direction: Option<Direction>) -> Explanation {
+        let found = match direction.or(self.hint.direction) {
+            Some(Direction::Request) => request(frame, &self.options).into(),
+            Some(Direction::Response) => self.response(frame),
+            None => self.either(frame),
+        };
+        self.learn(&found.explained);
+        found
+    }
+
+    /// A frame that may be either: what reads without an error.
+    fn either(&mut self, frame: &Bytes) -> Explanation {
+        if let Some(answer) = self.answer(frame)
+            && !answer.has_errors()
+        {
+            return answer.into();
+        }
+        let asked = request(frame, &self.options);
+        if !asked.has_errors() {
+            return asked.into();
+        }
+        if self.hint.api.is_some() {
+            return self.response(frame);
+        }
+        // A request with an error is more likely than a response that happens to read as something, but for key 0:
+        // small correlation ids look like it.
+        let known =
+            asked.message.zip(asked.version).is_some_and(|(it, version)| it.versions.contains(version));
+        if known && asked.api.is_some_and(|it| it.key != 0) {
+            return asked.into();
+        }
+        let lone = self.lone(frame);
+        if lone.candidates.is_empty() { asked.into() } else { lone }
+    }
+
+    fn response(&mut self, frame: &Bytes) -> Explanation {
+        if let Some(api) = self.hint.api {
+            let version = self.hint.version.unwrap_or(api.response.versions.high);
+            let mut explained = response(frame, api.key, version, &self.options);
+            if self.hint.version.is_none() {
+                assume(&mut explained, format!("version {version}, the highest"));
+            }
+            return explained.into();
+        }
+        self.answer(frame).map_or_else(|| self.lone(frame), Explanation::from)
+    }
+
+    /// The answer to a request that waits.
+    fn answer(&mut self, frame: &Bytes) -> Option<Explained> {
+        let id = correlation_id(frame, Direction::Response)?;
+        let (key, version) = *self.waiting.get(&id)?;
+        Some(response(frame, key, version, &self.options))
+    }
+
+    fn lone(&self, frame: &Bytes) -> Explanation {
+        let candidates = candidates(frame, &self.options);
+        let explained = match candidates.first() {
+            Some(best) => {
+                let mut explained = response(frame, best.api.key, best.version, &self.options);
+                let others = candidates.len() - 1;
+                let found = format!("{} version {}; {others} others fit", best.api.name(), best.version);
+                assume(&mut explained, found);
+                explained
+            }
+            None => crate::frame::unmatched_response(frame, &self.options),
+        };
+        Explanation { explained, candidates }
+    }
+
+    fn learn(&mut self, explained: &Explained) {
+        let frame = &explained.bytes;
+        match explained.what {
+            crate::What::Frame(Direction::Request) => {
+                let id = correlation_id(frame, Direction::Request);
+                if let (Some(id), Some(asked)) = (id, key_and_version(frame))
+                    && !is_unanswered(explained)
+                {
+                    if self.waiting.len() >= WAITING_MAX {
+                        self.waiting.pop_first();
+                    }
+                    self.waiting.insert(id, asked);
+                }
+            }
+            crate::What::Frame(Direction::Response) => {
+                if let Some(id) = correlation_id(frame, Direction::Response) {
+                    self.waiting.remove(&id);
+                }
+                learn_topics(explained, &mut self.options.topics);
+            }
+            crate::What::Body | crate::What::RecordKey | crate::What::RecordValue | crate::What::Records => {}
+        }
+    }
+
+    /// Where names are looked up.
+    #[must_use]
+    pub fn lookup(&self) -> Lookup {
+        Lookup::of(&self.options)
+    }
+}
+
+/// Produce with acks 0 has no answer (wire.md 1.6).
+fn is_unanswered(explained: &Explained) -> bool {
+    explained.api.is_some_and(|it| it.key == 0)
+        && explained.find("Acks").last().is_some_and(|it| it.value == Value::Int(0))
+}
+
+/// Names of topics by id, from responses that say both.
+pub fn learn_topics(explained: &Explained, topics: &mut BTreeMap<Uuid, String>) {
+    explained.root.each(&mut |node| {
+        let value = |name: &str| node.children.iter().find(|it| it.name == name).map(|it| &it.value);
+        if let (Some(Value::Uuid(id)), Some(Value::Text(name))) = (value("TopicId"), value("Name"))
+            && !id.is_zero()
+            && topics.len() < TOPICS_MAX
+        {
+            topics.insert(*id, String::from_utf8_lossy(name).into_owned());
+        }
+    });
+}
+
+/// Says at the root that something was guessed.
+fn assume(explained: &mut Explained, found: String) {
+    let id = Id::Assumed;
+    let (path, severity) = (String::new(), id.severity());
+    explained.root.diagnostics.push(Diagnostic { id, severity, path, offset: 0, inflated: false, found });
+}

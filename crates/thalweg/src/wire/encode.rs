@@ -1,0 +1,110 @@
+//! `thalweg wire encode`: JSON to bytes (wire.md 21.6).
+
+use std::io::{ErrorKind, Write as _};
+
+use bytes::Bytes;
+use clap::ValueEnum;
+use explain::assemble::{Hints, assemble};
+use explain::{Lookup, Options};
+use wire::json::{self, Json};
+
+use super::form::{Named, USAGE, Which, fail_on_errors, missing, named, read};
+use crate::cli::{FAILED, Failure, print};
+
+/// Builds bytes from JSON: what `wire decode -o json` or `-o kafka` printed, edited or not; lines of Kafka's request
+/// log; or a message with Kafka's field names, with --api.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Encode {
+    /// A file, or `-` for stdin.
+    #[arg(default_value = "-")]
+    input: String,
+    /// API name or number of a bare message; the name of a message gives its bytes without a frame.
+    #[arg(long)]
+    api: Option<String>,
+    /// Version of a bare message; the highest by default.
+    #[arg(long)]
+    version: Option<i16>,
+    #[command(flatten)]
+    which: Which,
+    /// How the bytes are written.
+    #[arg(long, value_enum, value_name = "ENCODING", default_value = "hex")]
+    to: To,
+}
+
+/// How bytes are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum To {
+    /// A line of hex per message.
+    Hex,
+    /// A line of base-64 per message.
+    Base64,
+    /// The bytes themselves, one message after the other: for a socket.
+    Raw,
+}
+
+pub(crate) fn run(arguments: &Encode) -> Result<(), Failure> {
+    let lookup = arguments.which.lookup()?;
+    let named = arguments.api.as_deref().map(|it| named(it, lookup)).transpose()?;
+    let (api, message) = match named {
+        Some(Named::Api(api)) => (Some(api), None),
+        Some(Named::Message(message)) => (None, Some(message)),
+        None => (None, None),
+    };
+    if let Some(message) = api.map(|it| it.request).or(message) {
+        explain::version_of(message, arguments.version).map_err(missing)?;
+    }
+    let hints = Hints { api, message, version: arguments.version, direction: arguments.which.direction() };
+    let input = read(&arguments.input)?;
+    let text = std::str::from_utf8(&input).map_err(|_| Failure::new(USAGE, "the input is not text"))?;
+    let document = json::parse(text).map_err(|e| Failure::new(USAGE, format_args!("not JSON: {e}")))?;
+    let documents = match document {
+        Json::Array(documents) => documents,
+        one => vec![one],
+    };
+    let mut built = Vec::new();
+    for document in &documents {
+        let bytes = assemble(document, &hints, lookup).map_err(|e| Failure::new(FAILED, e))?;
+        built.push((document, bytes));
+    }
+    write(built.iter().map(|it| &it.1), arguments.to)?;
+    // A hand-made message may be broken on purpose; it is written, and what is wrong is said.
+    built.iter().try_for_each(|(document, bytes)| verify(document, bytes, lookup))
+}
+
+fn write<'a>(all: impl Iterator<Item = &'a Bytes>, to: To) -> Result<(), Failure> {
+    if to == To::Raw {
+        let mut out = std::io::stdout();
+        let done = all.into_iter().try_for_each(|it| out.write_all(it)).and_then(|()| out.flush());
+        return match done {
+            Err(problem) if problem.kind() != ErrorKind::BrokenPipe => Err(Failure::new(FAILED, problem)),
+            Ok(()) | Err(_) => Ok(()),
+        };
+    }
+    let line = |it: &Bytes| match to {
+        To::Base64 => wire::base64::encode(it, wire::base64::STANDARD),
+        To::Hex | To::Raw => it.iter().map(|it| format!("{it:02x}")).collect(),
+    };
+    let lines: Vec<String> = all.map(line).collect();
+    print(&lines.join("\n")).map(|_| ())
+}
+
+/// Reads back what a tree of a frame became: edits may break rules that no single value shows.
+fn verify(document: &Json, bytes: &Bytes, lookup: Lookup) -> Result<(), Failure> {
+    let options = Options { draft: lookup.draft, ..Options::default() };
+    let text = |key: &str| match document.get(key) {
+        Some(Json::String(it)) => it.as_str(),
+        _ => "",
+    };
+    if document.get("tree").is_none() || text("what") != "frame" {
+        return Ok(());
+    }
+    let explained = match (text("direction"), document.get("apiKey"), document.get("version")) {
+        ("request", _, _) => explain::request(bytes, &options),
+        ("response", Some(Json::Int(key)), Some(Json::Int(version))) => {
+            let number = |it: &i64| i16::try_from(*it).unwrap_or(-1);
+            explain::response(bytes, number(key), number(version), &options)
+        }
+        _ => return Ok(()),
+    };
+    fail_on_errors(std::iter::once(&explained))
+}

@@ -1,0 +1,312 @@
+//! Arguments that verbs share: how results are printed, and how bytes are read.
+
+use std::ffi::OsString;
+use std::io::{IsTerminal as _, Read as _};
+use std::path::Path;
+
+use bytes::Bytes;
+use clap::ValueEnum;
+use explain::frame::split;
+use explain::input::{Encoding, bytes};
+use explain::session::{Explanation, Hint, Session};
+use explain::text::Style;
+use explain::{Api, Direction, Explained, Lookup, NotFound, Options, version_of};
+use wire::json::Json;
+use wire::table::{Draft, Kind, Message};
+
+use crate::cli::{FAILED, Failure, NOT_FOUND, print};
+
+/// Wrong usage.
+pub(super) const USAGE: u8 = 2;
+/// The longest input that is read.
+const INPUT_MAX: u64 = 256 << 20;
+/// Bytes of a frame up to which the layout is shown without being asked for.
+const LAYOUT_MAX: usize = 16 << 10;
+
+/// Forms of output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum View {
+    /// For people.
+    Text,
+    /// The tree as one document; `wire encode` reads it.
+    Json,
+    /// Messages with Kafka's own field names; `wire encode` reads them.
+    Kafka,
+}
+
+/// How results are printed.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Form {
+    /// Form of the output.
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub output: View,
+    /// Leave out the byte layout.
+    #[arg(long, conflicts_with = "layout")]
+    no_layout: bool,
+    /// Show the byte layout also of frames above 16 KiB.
+    #[arg(long)]
+    layout: bool,
+    /// Leave out the descriptions of fields.
+    #[arg(long)]
+    no_descriptions: bool,
+    /// Print no colours, also on a terminal. The variable `NO_COLOR` does the same.
+    #[arg(long)]
+    no_color: bool,
+}
+
+impl Form {
+    pub(super) fn style(&self) -> Style {
+        Style { colour: colours(self.no_color), descriptions: !self.no_descriptions }
+    }
+
+    pub(super) fn with_layout(&self, explained: &Explained) -> bool {
+        self.layout || (!self.no_layout && explained.bytes.len() <= LAYOUT_MAX)
+    }
+}
+
+/// Colours on a terminal only, and not where `NO_COLOR` is set (<https://no-color.org>).
+fn colours(unwanted: bool) -> bool {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|it: OsString| !it.is_empty());
+    !unwanted && !set("NO_COLOR") && (set("CLICOLOR_FORCE") || std::io::stdout().is_terminal())
+}
+
+/// Which message is meant.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Which {
+    /// The request alone.
+    #[arg(long, conflicts_with = "response")]
+    pub request: bool,
+    /// The response alone.
+    #[arg(long)]
+    pub response: bool,
+    /// Know a draft too: `older`, or `newer` if no name is given.
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub draft: Option<String>,
+}
+
+impl Which {
+    pub(super) fn draft(&self) -> Result<Option<&'static Draft>, Failure> {
+        self.draft.as_deref().map(|it| explain::draft(it).map_err(missing)).transpose()
+    }
+
+    pub(super) fn lookup(&self) -> Result<Lookup, Failure> {
+        Ok(Lookup { draft: self.draft()? })
+    }
+
+    pub(super) fn direction(&self) -> Option<Direction> {
+        match (self.request, self.response) {
+            (true, _) => Some(Direction::Request),
+            (_, true) => Some(Direction::Response),
+            (false, false) => None,
+        }
+    }
+}
+
+/// What a name is: an API, or a single message that is no API's.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Named {
+    Api(Api),
+    Message(&'static Message),
+}
+
+/// Looks up a name; that of a request or response is a message.
+pub(super) fn named(name: &str, lookup: Lookup) -> Result<Named, Failure> {
+    match lookup.message(name) {
+        Ok(message) => Ok(Named::Message(message)),
+        Err(_) => match lookup.api(name) {
+            Ok(api) => Ok(Named::Api(api)),
+            // The message's error names messages too.
+            Err(NotFound::Name { .. }) => {
+                Err(missing(lookup.message(name).map_or_else(|it| it, |_| unknown(name))))
+            }
+            Err(problem @ NotFound::Version { .. }) => Err(missing(problem)),
+        },
+    }
+}
+
+fn unknown(name: &str) -> NotFound {
+    NotFound::Name { name: name.to_owned(), nearest: Vec::new() }
+}
+
+/// Exit code 3 with the nearest names or the valid versions.
+pub(super) fn missing(problem: NotFound) -> Failure {
+    Failure::new(NOT_FOUND, problem)
+}
+
+/// What is read, and as what.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Reading {
+    /// A file, `-` for stdin, or the bytes themselves as hex or base-64.
+    #[arg(default_value = "-")]
+    pub input: String,
+    /// How the bytes are written: hex in any dress, base-64, or as they are.
+    #[arg(long, value_enum, value_name = "ENCODING", default_value = "auto")]
+    from: Written,
+    /// API name or number of a response or body; the name of a message for a body.
+    #[arg(long)]
+    api: Option<String>,
+    /// Version of the response or body.
+    #[arg(long)]
+    version: Option<i16>,
+    #[command(flatten)]
+    which: Which,
+    /// A message without frame and header.
+    #[arg(long, requires = "api")]
+    body: bool,
+    /// Key of a record of an internal topic, as hex, base-64 or file.
+    #[arg(long, value_name = "BYTES", requires = "topic")]
+    key: Option<String>,
+    /// Value of the record whose key is given, or of the record type `--api`.
+    #[arg(long, value_name = "BYTES", requires = "topic")]
+    value: Option<String>,
+    /// Topic of the records: those of internal topics are opened up.
+    #[arg(long)]
+    topic: Option<String>,
+    /// Warnings are errors.
+    #[arg(long, conflicts_with = "lenient")]
+    strict: bool,
+    /// Warnings are warnings; the default.
+    #[arg(long)]
+    lenient: bool,
+    /// Show passwords, tokens and SASL bytes.
+    #[arg(long)]
+    show_secrets: bool,
+}
+
+/// How bytes are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Written {
+    Auto,
+    Hex,
+    Base64,
+    Raw,
+}
+
+impl Reading {
+    pub(super) fn options(&self) -> Result<Options, Failure> {
+        let draft = self.which.draft()?;
+        let (strict, show_secrets, topic) = (self.strict, self.show_secrets, self.topic.clone());
+        Ok(Options { strict, show_secrets, draft, topic, ..Options::default() })
+    }
+
+    pub(super) fn bytes(&self, input: &str) -> Result<Bytes, Failure> {
+        let encoding = match self.from {
+            Written::Auto => Encoding::Auto,
+            Written::Hex => Encoding::Hex,
+            Written::Base64 => Encoding::Base64,
+            Written::Raw => Encoding::Raw,
+        };
+        let raw = if input == "-" || Path::new(input).exists() {
+            read(input)?
+        } else if self.from == Written::Raw {
+            return Err(Failure::new(USAGE, format_args!("there is no file {input}")));
+        } else {
+            Bytes::copy_from_slice(input.as_bytes())
+        };
+        bytes(&raw, encoding)
+            .map_err(|problem| Failure::new(USAGE, format_args!("{}: {problem}", short(input))))
+    }
+
+    /// Explains what is read: frames, a body, or a record.
+    pub(super) fn explain(&self) -> Result<Vec<Explanation>, Failure> {
+        if self.key.is_some() || self.value.is_some() {
+            return self.record();
+        }
+        let (bytes, options) = (self.bytes(&self.input)?, self.options()?);
+        let lookup = self.which.lookup()?;
+        if self.body {
+            return Ok(vec![self.explain_body(&bytes, &options, lookup)?.into()]);
+        }
+        let api = self.api.as_deref().map(|it| lookup.api(it).map_err(missing)).transpose()?;
+        if let Some(api) = api {
+            version_of(api.response, self.version).map_err(missing)?;
+        }
+        let hint = Hint { direction: self.which.direction(), api, version: self.version };
+        let mut session = Session::new(options, hint);
+        let frames = split(&bytes);
+        if frames.is_empty() {
+            return Err(Failure::new(FAILED, "there are no bytes"));
+        }
+        Ok(frames.iter().map(|it| session.explain(it, None)).collect())
+    }
+
+    fn explain_body(&self, bytes: &Bytes, options: &Options, lookup: Lookup) -> Result<Explained, Failure> {
+        let message = match named(self.api.as_deref().unwrap_or_default(), lookup)? {
+            Named::Message(message) => message,
+            Named::Api(api) if self.which.response => api.response,
+            Named::Api(api) => api.request,
+        };
+        let version = version_of(message, self.version).map_err(missing)?;
+        Ok(explain::message(message, version, bytes, options))
+    }
+
+    fn record(&self) -> Result<Vec<Explanation>, Failure> {
+        let (options, topic) = (self.options()?, self.topic.clone().unwrap_or_default());
+        let mut out: Vec<Explanation> = Vec::new();
+        let mut table = None;
+        if let Some(key) = &self.key {
+            let key = self.bytes(key)?;
+            let record_type = key.first_chunk().map_or(-1, |it| i16::from_be_bytes(*it));
+            table = self.which.lookup()?.record(&topic, record_type).map(|it| it.1);
+            out.push(explain::record_key(&topic, &key, &options).into());
+        }
+        if let Some(value) = &self.value {
+            if let Some(name) = &self.api {
+                let message = self.which.lookup()?.message(name).map_err(missing)?;
+                table = (message.kind == Kind::Value).then_some(message);
+            }
+            let Some(table) = table else {
+                return Err(Failure::new(
+                    USAGE,
+                    "the type of the record is not known: give --key, or --api with its name",
+                ));
+            };
+            out.push(explain::record_value(table, &self.bytes(value)?, &options).into());
+        }
+        Ok(out)
+    }
+}
+
+/// The bytes of a file or of stdin.
+pub(super) fn read(input: &str) -> Result<Bytes, Failure> {
+    let mut bytes = Vec::new();
+    let done = if input == "-" {
+        std::io::stdin().lock().take(INPUT_MAX + 1).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(input).and_then(|it| it.take(INPUT_MAX + 1).read_to_end(&mut bytes))
+    };
+    match done {
+        Err(problem) => Err(Failure::new(USAGE, format_args!("{input}: {problem}"))),
+        Ok(n) if n as u64 > INPUT_MAX => {
+            Err(Failure::new(USAGE, format_args!("{input} is longer than {} MiB", INPUT_MAX >> 20)))
+        }
+        Ok(_) => Ok(bytes.into()),
+    }
+}
+
+/// An input in a message.
+fn short(input: &str) -> String {
+    if input.chars().count() <= 40 {
+        input.to_owned()
+    } else {
+        input.chars().take(40).chain("…".chars()).collect()
+    }
+}
+
+/// One document if there is one, an array of several.
+pub(super) fn print_documents(mut documents: Vec<Json>) -> Result<(), Failure> {
+    let document =
+        if documents.len() == 1 { documents.pop().unwrap_or(Json::Null) } else { Json::Array(documents) };
+    print(&explain::json::pretty(&document)).map(|_| ())
+}
+
+/// Fails with the first error, after everything was printed.
+pub(super) fn fail_on_errors<'a>(all: impl Iterator<Item = &'a Explained>) -> Result<(), Failure> {
+    for explained in all {
+        let errors = explained.diagnostics().into_iter().find(|it| it.severity == explain::Severity::Error);
+        if let Some(error) = errors {
+            return Err(Failure::new(FAILED, error));
+        }
+    }
+    Ok(())
+}

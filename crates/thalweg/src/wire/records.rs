@@ -1,0 +1,36 @@
+//! `thalweg wire records`: record batches, as they stand in log segments.
+
+use super::decode::{Place, part, show};
+use super::form::{Form, Reading};
+use crate::cli::Failure;
+
+/// Explains record batches: headers, records, control records, records of internal topics. The folder of a log segment
+/// tells the topic, else --topic does.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Records {
+    #[command(flatten)]
+    reading: Reading,
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    form: Form,
+}
+
+pub(crate) fn run(arguments: &Records) -> Result<(), Failure> {
+    let mut options = arguments.reading.options()?;
+    let bytes = arguments.reading.bytes(&arguments.reading.input)?;
+    options.topic = options.topic.or_else(|| topic_of(&arguments.reading.input));
+    let found = vec![explain::records(&bytes, &options).into()];
+    if arguments.place.at.is_some() || arguments.place.path.is_some() {
+        return part(&found, &arguments.place, &arguments.form);
+    }
+    show(&found, &arguments.form)
+}
+
+/// `…/__consumer_offsets-3/00000000000000000000.log` is of `__consumer_offsets`.
+fn topic_of(file: &str) -> Option<String> {
+    let folder = std::path::Path::new(file).canonicalize().ok()?;
+    let folder = folder.parent()?.file_name()?.to_str()?;
+    let (topic, partition) = folder.rsplit_once('-')?;
+    partition.parse::<u32>().is_ok().then(|| topic.to_owned())
+}

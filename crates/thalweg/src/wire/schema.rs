@@ -1,0 +1,99 @@
+//! `thalweg wire schema` and `diff`: the fields of messages, and what changed between versions.
+
+use explain::diff::{self, Side};
+use explain::{Direction, Lookup, schema, version_of};
+use wire::table::Message;
+
+use super::form::{Form, Named, USAGE, View, Which, missing, named, print_documents};
+use crate::cli::{Failure, print};
+
+/// Lists the fields of an API: types, versions, defaults, what may be null, tags, what they mean.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Schema {
+    /// API name or number, or the name of a message.
+    api: String,
+    /// Only the fields of this version.
+    #[arg(long)]
+    version: Option<i16>,
+    #[command(flatten)]
+    which: Which,
+    #[command(flatten)]
+    form: Form,
+}
+
+/// Says what changed between two versions of an API.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Diff {
+    /// API name or number, or the name of a message.
+    api: String,
+    /// The one version: a number, `draft`, `older` or `newer`, or a draft with a version as `older:0`.
+    from: String,
+    /// The other version, written in the same way.
+    to: String,
+    #[command(flatten)]
+    which: Which,
+    #[command(flatten)]
+    form: Form,
+}
+
+/// The messages that a name and a direction mean.
+fn messages(name: &str, which: &Which, lookup: Lookup) -> Result<Vec<&'static Message>, Failure> {
+    Ok(match (named(name, lookup)?, which.direction()) {
+        (Named::Message(message), _) => vec![message],
+        (Named::Api(api), None) => vec![api.request, api.response],
+        (Named::Api(api), Some(Direction::Request)) => vec![api.request],
+        (Named::Api(api), Some(Direction::Response)) => vec![api.response],
+    })
+}
+
+pub(crate) fn run(arguments: &Schema) -> Result<(), Failure> {
+    let messages = messages(&arguments.api, &arguments.which, arguments.which.lookup()?)?;
+    let version = arguments.version;
+    if version.is_some() {
+        for it in &messages {
+            version_of(it, version).map_err(missing)?;
+        }
+    }
+    match arguments.form.output {
+        View::Json | View::Kafka => {
+            print_documents(messages.iter().map(|it| schema::json(it, version)).collect())
+        }
+        View::Text => {
+            let words = arguments.form.style().descriptions;
+            let pages: Vec<String> = messages.iter().map(|it| schema::table(it, version, words)).collect();
+            print(&pages.join("\n")).map(|_| ())
+        }
+    }
+}
+
+pub(crate) fn diff(arguments: &Diff) -> Result<(), Failure> {
+    let from = sides(arguments, &arguments.from, arguments.which.draft.as_deref())?;
+    let to = sides(arguments, &arguments.to, None)?;
+    let pairs = from.into_iter().zip(to);
+    match arguments.form.output {
+        View::Json | View::Kafka => print_documents(pairs.map(|(a, b)| diff::json(a, b)).collect()),
+        View::Text => {
+            let pages: Vec<String> = pairs.map(|(a, b)| diff::text(a, b)).collect();
+            print(&pages.join("\n")).map(|_| ())
+        }
+    }
+}
+
+/// One side: the messages in the version that a word says. A draft stands in it, or in the option for the first side.
+fn sides(arguments: &Diff, word: &str, draft: Option<&str>) -> Result<Vec<Side>, Failure> {
+    let (name, number) = match word.split_once(':') {
+        Some((name, number)) => (Some(name), Some(number)),
+        None if word.starts_with(|it: char| it.is_ascii_digit()) => (draft, Some(word)),
+        None => (Some(word), None),
+    };
+    let version = number.map(|it| {
+        it.parse().map_err(|_| Failure::new(USAGE, format_args!("{word} is neither a version nor a draft")))
+    });
+    let version = version.transpose()?;
+    let draft =
+        name.map(|it| explain::draft(if it == "draft" { "" } else { it }).map_err(missing)).transpose()?;
+    let messages = messages(&arguments.api, &arguments.which, Lookup { draft })?;
+    let side =
+        |message| version_of(message, version).map(|version| Side { message, version }).map_err(missing);
+    messages.into_iter().map(side).collect()
+}
