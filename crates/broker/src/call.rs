@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use coordinator::{Caller, Millis};
 use parking_lot::Mutex;
@@ -86,6 +86,8 @@ pub struct Link {
     pub local: SocketAddr,
     /// A request came.
     entered: AtomicBool,
+    /// What the client calls itself, once it did.
+    software: OnceLock<Str>,
     holes: Mutex<Vec<(u64, Piece)>>,
     next_hole: AtomicU64,
 }
@@ -100,6 +102,7 @@ impl Link {
             principal: Str::from_static("User:ANONYMOUS"),
             local,
             entered: AtomicBool::new(false),
+            software: OnceLock::new(),
             holes: Mutex::default(),
             next_hole: AtomicU64::new(0),
         }
@@ -113,6 +116,18 @@ impl Link {
             host: Str::from(self.local.ip().to_canonical().to_string()),
             port: self.listener.bound.port(),
         })
+    }
+
+    /// What the client calls itself in ApiVersions (KIP-511); empty before and without it.
+    pub(crate) fn software(&self) -> Str {
+        self.software.get().cloned().unwrap_or_default()
+    }
+
+    /// The client named itself; the first name stays.
+    pub(crate) fn name_software(&self, name: &Str) {
+        if self.software.get().is_none() {
+            let _ = self.software.set(name.detach());
+        }
     }
 
     /// True once: at the first request.

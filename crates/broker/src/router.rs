@@ -78,6 +78,7 @@ fn call(broker: &Arc<Broker>, link: &Arc<Link>, head: &RequestHead) -> Call {
         api_version: head.version,
         listener: link.listener.name.0.clone(),
         connection: link.id,
+        software: link.software(),
     };
     if link.enters() {
         broker.departures.enter(link, &caller.client_id);

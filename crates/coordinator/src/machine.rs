@@ -36,6 +36,8 @@ pub struct Caller {
     pub listener: Str,
     /// Number of the connection, which no other one of this process gets; 0 if it is not known.
     pub connection: u64,
+    /// What the client calls itself in ApiVersions, `apache-kafka-java` for one; empty if it did not.
+    pub software: Str,
 }
 
 /// A deterministic state machine whose records form one log.

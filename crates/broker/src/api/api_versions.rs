@@ -29,7 +29,10 @@ impl Handler for ApiVersionsRequest {
 
     async fn handle(call: Call, request: Self) -> ApiVersionsResponse {
         match check(&call, &request) {
-            Ok(()) => versions(&call, request.client_software_name == *OWN_SOFTWARE),
+            Ok(()) => {
+                call.link.name_software(&request.client_software_name);
+                versions(&call, request.client_software_name == *OWN_SOFTWARE)
+            }
             Err(error_code) => ApiVersionsResponse { error_code, ..Default::default() },
         }
     }

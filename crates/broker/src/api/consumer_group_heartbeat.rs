@@ -34,12 +34,25 @@ impl Handler for ConsumerGroupHeartbeatRequest {
             return failed(ErrorCode::TOPIC_AUTHORIZATION_FAILED);
         }
         let group = request.group_id.clone();
+        let leaves = request.member_epoch < 0;
         let question = GroupRequest::ConsumerGroupHeartbeat(Box::new(request));
         match call.broker.groups.ask(&group, call.caller.clone(), question).await {
-            Ok(GroupReply::ConsumerGroupHeartbeat(response)) => response,
+            Ok(GroupReply::ConsumerGroupHeartbeat(response)) => {
+                note_connection(&call, &group, leaves, response.error_code);
+                response
+            }
             Ok(other) => failed(super::mismatch("ConsumerGroupHeartbeat", &other)),
             Err(unavailable) => failed(unavailable.into()),
         }
+    }
+}
+
+/// Remembers for whom the connection beats, in case that it closes. Consumers tell no process.
+fn note_connection(call: &Call, group: &Str, leaves: bool, answered: ErrorCode) {
+    if leaves {
+        call.broker.departures.leave(call.link.id, group);
+    } else if answered == ErrorCode::NONE {
+        call.broker.departures.beat(call.link.id, group, &Str::EMPTY);
     }
 }
 

@@ -8,7 +8,7 @@
 use std::ops::RangeInclusive;
 
 use coordinator::group::{GroupReply, GroupRequest};
-use wire::{ErrorCode, HeartbeatRequest, HeartbeatResponse};
+use wire::{ErrorCode, HeartbeatRequest, HeartbeatResponse, Str};
 
 use super::Handler;
 use crate::auth::{Operation, Resource};
@@ -25,7 +25,15 @@ impl Handler for HeartbeatRequest {
         let group = request.group_id.clone();
         let question = GroupRequest::Heartbeat(request);
         match call.broker.groups.ask(&group, call.caller.clone(), question).await {
-            Ok(GroupReply::Heartbeat(response)) => response,
+            Ok(GroupReply::Heartbeat(response)) => {
+                let is_member = [ErrorCode::NONE, ErrorCode::REBALANCE_IN_PROGRESS];
+                if call.image().broker().thalweg_group_classic_disconnect_enable
+                    && is_member.contains(&response.error_code)
+                {
+                    call.broker.departures.beat(call.link.id, &group, &Str::EMPTY);
+                }
+                response
+            }
             Ok(other) => failed(super::mismatch("Heartbeat", &other)),
             Err(Unavailable::Loading) => HeartbeatResponse::default(),
             Err(unavailable @ Unavailable::NotCoordinator) => failed(unavailable.into()),

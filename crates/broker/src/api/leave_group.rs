@@ -33,7 +33,10 @@ impl Handler for LeaveGroupRequest {
         let group = request.group_id.clone();
         let question = GroupRequest::LeaveGroup(request);
         let mut response = match call.broker.groups.ask(&group, call.caller.clone(), question).await {
-            Ok(GroupReply::LeaveGroup(response)) => response,
+            Ok(GroupReply::LeaveGroup(response)) => {
+                call.broker.departures.leave(call.link.id, &group);
+                response
+            }
             Ok(other) => failed(super::mismatch("LeaveGroup", &other)),
             Err(unavailable) => failed(unavailable.into()),
         };

@@ -241,10 +241,10 @@ pub(super) const ROWS: &[Row] = &[
         .accepted("Threads, queues and buffers are sized by themselves."),
     Row::broker("offsets.retention.check.interval.ms", Long, Some("600000"))
         .at_least(1)
-        .accepted("Not in effect yet. How often expired offsets are looked for."),
+        .honoured("How often expired offsets, and groups without members and offsets, are looked for."),
     Row::broker("offsets.retention.minutes", Int, Some("10080"))
         .at_least(1)
-        .accepted("Not in effect yet. How long offsets of an empty group are kept."),
+        .honoured("How long offsets are kept that no member subscribes to: since the commit, in classic groups since they lost their members."),
     Row::broker("offsets.topic.compression.codec", Int, Some("0"))
         .honoured("Codec of batches in `__consumer_offsets` (0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd)."),
     Row::broker("offsets.topic.num.partitions", Int, Some("50"))

@@ -54,6 +54,8 @@ settings! {
     thalweg_streams_topology_descriptions: bool = "thalweg.streams.topology.descriptions",
     thalweg_streams_warmup_timeout_ms: i64 = "thalweg.streams.warmup.timeout.ms",
     thalweg_group_streams_adaptive_heartbeat: bool = "thalweg.group.streams.adaptive.heartbeat",
+    thalweg_group_consumer_adaptive_heartbeat: bool = "thalweg.group.consumer.adaptive.heartbeat",
+    thalweg_group_classic_disconnect_enable: bool = "thalweg.group.classic.disconnect.enable",
     thalweg_group_heartbeat_budget: i32 = "thalweg.group.heartbeat.budget",
     // Identity and network.
     broker_rack: Option<String> = "broker.rack",

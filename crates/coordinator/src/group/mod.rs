@@ -10,12 +10,14 @@
 pub mod classic;
 pub mod consumer;
 pub mod delete;
+pub mod departures;
 mod embedded;
 pub mod explain;
 pub mod fail;
 pub mod history;
 pub mod list;
 pub mod offsets;
+pub mod pulse;
 pub mod request;
 pub mod soft;
 pub mod state;
@@ -113,20 +115,20 @@ impl Machine for GroupShard {
 fn answer(step: &mut Step<'_>, ticket: Ticket, caller: &Caller, request: GroupRequest) -> Option<GroupReply> {
     Some(match request {
         GroupRequest::OffsetCommit(it) => {
-            streams::member_seen(step, &it.group_id, &it.member_id);
+            departures::member_seen(step, &it.group_id, &it.member_id);
             let response = offsets::commit::answer(step, caller, &it);
             history::commit_answered(step, &it, &response);
             GroupReply::OffsetCommit(response)
         }
         GroupRequest::TxnOffsetCommit(it) => {
-            streams::member_seen(step, &it.commit.group_id, &it.commit.member_id);
+            departures::member_seen(step, &it.commit.group_id, &it.commit.member_id);
             let response = offsets::commit::answer_transactional(step, caller, &it);
             history::commit_answered(step, &it.commit, &response);
             GroupReply::TxnOffsetCommit(response)
         }
         GroupRequest::OffsetFetch(it) => {
             if let Some(member) = &it.group.member_id {
-                streams::member_seen(step, &it.group.group_id, member);
+                departures::member_seen(step, &it.group.group_id, member);
             }
             GroupReply::OffsetFetch(offsets::fetch::answer(step, &it))
         }
@@ -135,7 +137,11 @@ fn answer(step: &mut Step<'_>, ticket: Ticket, caller: &Caller, request: GroupRe
             return classic::join(step, ticket, caller, &it).map(|it| GroupReply::JoinGroup(Box::new(it)));
         }
         GroupRequest::SyncGroup(it) => return classic::sync(step, ticket, &it).map(GroupReply::SyncGroup),
-        GroupRequest::Heartbeat(it) => GroupReply::Heartbeat(classic::heartbeat(step, &it)),
+        GroupRequest::Heartbeat(it) => {
+            let response = classic::heartbeat(step, &it);
+            classic::heard(step, caller, &it, response.error_code);
+            GroupReply::Heartbeat(response)
+        }
         GroupRequest::LeaveGroup(it) => GroupReply::LeaveGroup(classic::leave(step, &it)),
         GroupRequest::StreamsGroupHeartbeat(it) => {
             let reply = streams::heartbeat(step, caller, &it);
@@ -149,7 +155,8 @@ fn answer(step: &mut Step<'_>, ticket: Ticket, caller: &Caller, request: GroupRe
             GroupReply::StreamsGroupDescribe(ids.iter().map(|id| list::describe_streams(step, id)).collect())
         }
         GroupRequest::ConsumerGroupHeartbeat(it) => {
-            let reply = consumer::heartbeat(step, caller, &it);
+            let reply = consumer::heartbeat(step, caller, &it)
+                .map(|response| consumer::heard(step, caller, &it, response));
             GroupReply::ConsumerGroupHeartbeat(reply.unwrap_or_else(|fail| {
                 assert!(step.hard.recorded().is_empty(), "a refused heartbeat left records");
                 ConsumerGroupHeartbeatResponse {
@@ -172,7 +179,7 @@ fn answer(step: &mut Step<'_>, ticket: Ticket, caller: &Caller, request: GroupRe
         GroupRequest::ExplainGroup(it) => GroupReply::ExplainGroup(Box::new(explain::answer(step, &it))),
         GroupRequest::DeleteGroups(ids) => GroupReply::DeleteGroups(delete::delete(step, ids)),
         GroupRequest::ConnectionsClosed(closed) => {
-            streams::connections_closed(step, &closed);
+            departures::connections_closed(step, &closed);
             GroupReply::ConnectionsClosed
         }
     })

@@ -6,6 +6,7 @@ use crate::group::classic::Live;
 use crate::group::consumer::ConsumerSoft;
 use crate::group::history::History;
 use crate::group::offsets::expire::Place;
+use crate::group::pulse::Pulse;
 use crate::group::streams::StreamsSoft;
 use crate::group::streams::hash::TopicHashes;
 use crate::machine::Millis;
@@ -20,6 +21,9 @@ pub struct Soft {
     /// Classic groups as they are now, by group id; their records are checkpoints only. Each group with
     /// a record has an entry, and a simple group that somebody joined.
     pub classic: BTreeMap<Str, Live>,
+    /// Heartbeats of members of classic groups, by group and member id. Kept only while somebody wants to know
+    /// when their connections close; members that went are dropped when there are as many as those that are there.
+    pub classic_pulses: BTreeMap<Str, BTreeMap<Str, Pulse>>,
     /// By group id. An entry goes when its group is deleted.
     pub streams: BTreeMap<Str, StreamsSoft>,
     /// By group id. An entry goes when its group is deleted.

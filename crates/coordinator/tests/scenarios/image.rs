@@ -20,8 +20,8 @@ pub(crate) struct Topics {
 impl Topics {
     pub(crate) fn new() -> Self {
         // Most scripts are about other things than intervals.
-        let fixed = ("thalweg.group.streams.adaptive.heartbeat".to_owned(), "false".to_owned());
-        let local = Local { configs: [fixed].into(), ..Local::default() };
+        let fixed = |kind| (format!("thalweg.group.{kind}.adaptive.heartbeat"), "false".to_owned());
+        let local = Local { configs: [fixed("streams"), fixed("consumer")].into(), ..Local::default() };
         let mut topics = Self { image: Image::new(local), made: 0 };
         let broker = Resource::Broker(String::new());
         // Else each first heartbeat would ask for one.

@@ -225,6 +225,7 @@ impl World {
             api_version: args.number("v")?.unwrap_or(newest),
             listener: "PLAINTEXT".into(),
             connection: args.number("connection")?.unwrap_or(1),
+            software: args.option("software").unwrap_or_default().into(),
         };
         let request = request(self, &mut args)?;
         args.done()?;

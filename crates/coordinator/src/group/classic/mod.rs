@@ -13,6 +13,7 @@
 
 pub mod live;
 
+mod departures;
 mod describe;
 mod desk;
 mod downgrade;
@@ -35,6 +36,7 @@ use crate::group::state::Group;
 use crate::group::step::Step;
 use crate::group::{consumer, streams};
 
+pub use self::departures::{departed, heard, member_seen};
 pub use self::describe::describe;
 pub(super) use self::downgrade::take_over;
 pub use self::heartbeat::heartbeat;

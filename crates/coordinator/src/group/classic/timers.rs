@@ -34,6 +34,7 @@ pub fn loaded(step: &mut Step<'_>) {
 /// Forgets a group whose tombstone was just recorded. Nobody waits for an answer of it; ids may have been
 /// given out.
 pub fn forget(step: &mut Step<'_>, group: &Str) {
+    step.soft.classic_pulses.remove(group);
     let Some(live) = step.soft.classic.remove(group) else { return };
     let timers = &mut step.soft.timers;
     for member in live.members.keys().chain(&live.pending) {

@@ -4,6 +4,7 @@ use catalog::Image;
 use catalog::config::ConsumerGroupSettings;
 
 use crate::assign::PartitionAssignor;
+use crate::group::streams::image::may_deviate;
 use crate::machine::Millis;
 use wire::Str;
 
@@ -11,6 +12,11 @@ use wire::Str;
 /// bounds, else the broker's.
 pub(super) fn settings<'a>(image: &'a Image, group_id: &Str) -> &'a ConsumerGroupSettings {
     &image.group_settings(&group_id.to_str()).consumer
+}
+
+/// Whether members are told other intervals than the configured one (`interval.rs`).
+pub(super) fn adapts_heartbeats(image: &Image) -> bool {
+    may_deviate(image) && image.broker().thalweg_group_consumer_adaptive_heartbeat
 }
 
 pub(super) fn regex_refresh_interval(image: &Image) -> Millis {

@@ -6,16 +6,18 @@
 //!
 //! Reading order: `partitions`, `subscription`, `heartbeat` (join and keep) with `request` before it and
 //! `place` inside it, `update` (what follows), `leave`, `target`, `reconcile`, `pattern` and `resolve`
-//! (regular expressions), `timers`, `describe`, and `apply` with `records`, its inverse. Members of the
-//! classic protocol: `upgrade`, `classic_join`, `classic_members`; the way back is
+//! (regular expressions), `interval`, `departures`, `timers`, `describe`, and `apply` with `records`, its
+//! inverse. Members of the classic protocol: `upgrade`, `classic_join`, `classic_members`; the way back is
 //! `group/classic/downgrade.rs`.
 
 mod apply;
 mod classic_join;
 mod classic_members;
+mod departures;
 mod describe;
 mod heartbeat;
 mod image;
+mod interval;
 mod leave;
 pub mod partitions;
 pub mod pattern;
@@ -43,8 +45,10 @@ use wire::{Str, Uuid};
 
 pub use self::classic_join::join;
 pub use self::classic_members::{classic_heartbeat, classic_leave, sync};
+pub use self::departures::{departed, member_seen};
 pub use self::describe::describe;
 pub use self::heartbeat::heartbeat;
+pub use self::interval::heard;
 pub use self::records::group_tombstones;
 pub use self::resolve::regexes_resolved;
 pub use self::soft::ConsumerSoft;

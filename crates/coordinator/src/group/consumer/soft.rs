@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::group::pulse::Pulse;
 use crate::machine::Millis;
 use wire::Str;
 
@@ -16,6 +17,8 @@ pub struct ConsumerSoft {
     pub(super) is_resolving: bool,
     /// The epoch at which a member was told to give up partitions: its timer counts for this one only.
     pub(super) revoking: BTreeMap<Str, i32>,
+    /// By member, since the load. Bounded by the members.
+    pub(super) pulses: BTreeMap<Str, Pulse>,
 }
 
 /// When the group's topics are to be looked at again (11.7). At 0, which is where a group begins, at the

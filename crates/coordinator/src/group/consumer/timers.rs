@@ -125,6 +125,7 @@ pub(super) fn cancel(soft: &mut Soft, group_id: &Str, member_id: &Str) {
     cancel_classic(soft, group_id, member_id);
     if let Some(group) = soft.consumer.get_mut(group_id) {
         group.revoking.remove(member_id);
+        group.pulses.remove(member_id);
     }
 }
 
@@ -171,7 +172,7 @@ fn classic_sync(group_id: &Str, member_id: &Str) -> TimerKey {
     TimerKey::ConsumerSync { group: group_id.clone(), member: member_id.clone() }
 }
 
-fn session(group_id: &Str, member_id: &Str) -> TimerKey {
+pub(super) fn session(group_id: &Str, member_id: &Str) -> TimerKey {
     TimerKey::Session { group: group_id.clone(), member: member_id.clone() }
 }
 

@@ -5,7 +5,6 @@ use catalog::config::{Profile, StreamsGroupSettings};
 
 use super::configure::{TopicView, Topics};
 use crate::assign::Assignor;
-use crate::machine::Millis;
 use wire::Str;
 
 /// The topic whose partitions are the shards of groups.
@@ -18,20 +17,13 @@ pub(super) fn settings<'a>(image: &'a Image, group_id: &Str) -> &'a StreamsGroup
 }
 
 /// Whether deliberate deviations from Kafka are wanted (`docs/design/deviations.md`).
-pub(super) fn may_deviate(image: &Image) -> bool {
+pub(in crate::group) fn may_deviate(image: &Image) -> bool {
     image.broker().thalweg_profile == Profile::Thalweg
 }
 
 /// Whether members are told other intervals than the configured one (`interval.rs`).
 pub(super) fn adapts_heartbeats(image: &Image) -> bool {
     may_deviate(image) && image.broker().thalweg_group_streams_adaptive_heartbeat
-}
-
-/// For how long a member's session goes on after its client closed its connection, at least; `None`:
-/// as long as without that.
-pub(super) fn disconnect_grace(image: &Image, group_id: &Str) -> Option<Millis> {
-    let grace = settings(image, group_id).disconnect_grace_ms;
-    (may_deviate(image) && grace > 0).then_some(Millis::from(grace))
 }
 
 /// I-6: how many members a shard may let come every second. Each shard has its share of the broker's

@@ -10,23 +10,13 @@ use super::request::JOIN;
 use super::soft::StreamsSoft;
 use super::tasks::{Role, TaskId};
 use super::{MemberState, StreamsGroup, StreamsMember};
+use crate::group::pulse::{self, Release, SHORT, STEPS, TOPICS_PATIENCE, Told, WaitsFor};
 use crate::machine::Millis;
 use wire::Str;
 use wire::streams_group_heartbeat::response::Status;
 
-/// I-2: the lengths that are told beside the configured one. Few, so that clients, which log each
-/// change, log little; none shorter, because a client that beats while its last beat is unanswered
-/// spins (CR-12).
-const STEPS: [Millis; 4] = [SHORT, 1_000, 2_000, 3_000];
-/// For ends that nobody knows.
-const SHORT: Millis = 500;
 /// For small groups at rest.
 const REST: Millis = 1_000;
-/// I-4: how long a member that waits for internal topics comes back soon.
-const TOPICS_PATIENCE: Millis = 5_000;
-/// I-5: how long one that waits for others to give up tasks comes back soon, and then each second.
-const RELEASE_PATIENCE_SHORT: Millis = 10_000;
-const RELEASE_PATIENCE: Millis = 60_000;
 
 const MISSING_SOURCE_TOPICS: i8 = 1;
 const INCORRECTLY_PARTITIONED_TOPICS: i8 = 2;
@@ -55,31 +45,6 @@ pub(super) struct Rhythm<'a> {
     pub delayed_until: Option<Millis>,
 }
 
-/// What a member waits for whose end nobody knows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum WaitsFor {
-    /// Internal topics that are being created.
-    Topics,
-    /// Tasks that others still have.
-    Release,
-}
-
-/// When the tasks that a member waits for are given up.
-enum Release {
-    /// Somebody was told to, or should have come by now.
-    Soon,
-    /// The first of those who have them is told then.
-    At(Millis),
-}
-
-/// What to tell a member.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Told {
-    pub interval_ms: i32,
-    /// What it waits for and since when.
-    pub waits: Option<(WaitsFor, Millis)>,
-}
-
 impl Rhythm<'_> {
     pub(super) fn tell(&self) -> Told {
         // I-1 and CR-10: clients give the source topics two of the intervals that they were told.
@@ -88,7 +53,8 @@ impl Rhythm<'_> {
             return Told { interval_ms: self.configured, waits: None };
         }
         let waits = self.waits_for().map(|what| (what, self.waits_since(what)));
-        Told { interval_ms: self.wanted(waits).map_or(self.configured, |it| self.step(it)), waits }
+        let told = |wanted| pulse::step(&STEPS, wanted, self.slowest_answer, self.configured);
+        Told { interval_ms: self.wanted(waits).map_or(self.configured, told), waits }
     }
 
     fn has(&self, status: i8) -> bool {
@@ -117,12 +83,7 @@ impl Rhythm<'_> {
             Some((WaitsFor::Topics, since)) => is_within(since, TOPICS_PATIENCE).then_some(SHORT).or(to_end),
             // I-3: a known end.
             Some((WaitsFor::Release, _)) | None if to_end.is_some() => to_end,
-            // I-5.
-            Some((WaitsFor::Release, since)) => match self.release() {
-                Release::At(time) => Some(time - self.now),
-                Release::Soon if is_within(since, RELEASE_PATIENCE_SHORT) => Some(SHORT),
-                Release::Soon => is_within(since, RELEASE_PATIENCE).then_some(REST),
-            },
+            Some((WaitsFor::Release, since)) => self.release().wanted(self.now, since),
             // I-6: the answer to a join is followed by another heartbeat at once anyway.
             None if self.request_epoch == JOIN => None,
             None => self.is_small.then_some(REST),
@@ -169,13 +130,5 @@ impl Rhythm<'_> {
             *owner != self.member_id && (*role == Role::Active || is_neighbour(owner))
         });
         others.map(|(_, owner)| owner)
-    }
-
-    /// I-2 and I-7: the first step that is long enough, also for the broker's own answers; never more
-    /// than the configured interval.
-    fn step(&self, wanted: Millis) -> i32 {
-        let least = wanted.max(self.slowest_answer);
-        let step = STEPS.into_iter().find(|it| *it >= least).and_then(|it| i32::try_from(it).ok());
-        step.map_or(self.configured, |it| it.min(self.configured))
     }
 }

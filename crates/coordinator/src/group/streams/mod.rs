@@ -45,7 +45,7 @@ use self::tasks::{AssignedTasks, Holders, TaskId, Tasks};
 use self::topology::Topology;
 use wire::Str;
 
-pub use self::departures::{connections_closed, member_seen};
+pub use self::departures::{departed, member_seen};
 pub use self::describe::describe;
 pub use self::description::{keeps_descriptions, update_description};
 pub use self::heartbeat::heartbeat;

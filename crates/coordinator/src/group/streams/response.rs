@@ -7,12 +7,13 @@ use catalog::config::StreamsGroupSettings;
 use super::endpoints;
 use super::heartbeat::Decision;
 use super::image::{adapts_heartbeats, may_deviate, resting_members_max};
-use super::interval::{Rhythm, Told};
+use super::interval::Rhythm;
 use super::records::by_subtopology;
 use super::request::JOIN;
-use super::soft::{Pulse, StreamsSoft};
+use super::soft::StreamsSoft;
 use super::tasks::{AssignedTasks, TaskId};
 use super::{StreamsGroup, StreamsMember, warmup};
+use crate::group::pulse::{Pulse, Told};
 use crate::group::request::StreamsHeartbeatReply;
 use crate::machine::{Caller, Millis};
 use wire::streams_group_heartbeat::response::{Status, TaskIds};
@@ -94,6 +95,7 @@ impl Response<'_> {
             told_ms: told.interval_ms,
             largest_ms: Millis::from(largest.max(before)),
             gone: None,
+            returns_late: false,
             waits: told.waits,
         };
         soft.pulses.insert(self.member_id.clone(), pulse);

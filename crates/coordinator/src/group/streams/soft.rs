@@ -8,10 +8,9 @@ use std::sync::Arc;
 use super::configure::{ConfiguredTopology, Problem};
 use super::description::Asked;
 use super::heartbeat::{Decision, Revocation};
-use super::interval::WaitsFor;
 use super::tasks::TaskId;
 use super::warmup::Warmups;
-use crate::machine::Millis;
+use crate::group::pulse::Pulse;
 use wire::Str;
 use wire::streams_group_heartbeat::response::EndpointToPartitions;
 
@@ -36,22 +35,6 @@ pub struct StreamsSoft {
     pub(super) assigned_for: Option<Str>,
     /// By member, since the load. Bounded by the members.
     pub(super) pulses: BTreeMap<Str, Pulse>,
-}
-
-/// A member's last heartbeat and what it was told.
-#[derive(Clone, Debug)]
-pub(super) struct Pulse {
-    pub heard: Millis,
-    /// The connection on which it came (CR-24).
-    pub connection: u64,
-    /// The interval of the response.
-    pub told_ms: i32,
-    /// The largest of the intervals that were told or configured at this heartbeat and the one before.
-    pub largest_ms: Millis,
-    /// When the connection was closed by its client, who has no other one.
-    pub gone: Option<Millis>,
-    /// What it waited for and since when (I-4, I-5).
-    pub waits: Option<(WaitsFor, Millis)>,
 }
 
 /// Offsets of a member's tasks as sums over their changelog partitions (H-29b).

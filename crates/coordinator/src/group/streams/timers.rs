@@ -116,27 +116,6 @@ pub fn rebalance_over(step: &mut Step<'_>, group_id: &Str, member_id: &Str) {
     }
 }
 
-/// The session ends no later than then.
-pub(super) fn end_session_by(
-    timers: &mut Timers<TimerKey>,
-    group_id: &Str,
-    member_id: &Str,
-    deadline: Millis,
-) {
-    let key = session(group_id, member_id);
-    if let Some(before) = timers.get(&key) {
-        timers.set(key, before.min(deadline));
-    }
-}
-
-/// The session ends then, if it has not yet.
-pub(super) fn move_session(timers: &mut Timers<TimerKey>, group_id: &Str, member_id: &Str, deadline: Millis) {
-    let key = session(group_id, member_id);
-    if timers.get(&key).is_some() {
-        timers.set(key, deadline);
-    }
-}
-
 /// Forgets timers and soft state of a group whose tombstones were just recorded.
 pub fn forget(step: &mut Step<'_>, group_id: &Str) {
     step.soft.timers.cancel(&TimerKey::InitialRebalance { group: group_id.clone() });
@@ -181,7 +160,7 @@ pub(super) fn set(
     }
 }
 
-fn session(group_id: &Str, member_id: &Str) -> TimerKey {
+pub(super) fn session(group_id: &Str, member_id: &Str) -> TimerKey {
     TimerKey::Session { group: group_id.clone(), member: member_id.clone() }
 }
 
