@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use coordinator::{Caller, Millis};
 use parking_lot::Mutex;
 use storage::Slice;
+use tokio::sync::OwnedMutexGuard;
 use wire::{Chunk, Str};
 
 use crate::auth::{Operation, Resource, authorized_operations};
@@ -90,6 +91,9 @@ pub struct Link {
     software: OnceLock<Str>,
     holes: Mutex<Vec<(u64, Piece)>>,
     next_hole: AtomicU64,
+    /// Held by a Produce request from its arrival until its records are appended, if that takes a wait. Later ones
+    /// queue behind it, so that records are appended in the order in which they came.
+    producing: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Link {
@@ -105,7 +109,18 @@ impl Link {
             software: OnceLock::new(),
             holes: Mutex::default(),
             next_hole: AtomicU64::new(0),
+            producing: Arc::default(),
         }
+    }
+
+    /// The turn of a Produce request that has just arrived; none while an earlier one waits.
+    pub(crate) fn produce_turn(&self) -> Option<OwnedMutexGuard<()>> {
+        self.producing.clone().try_lock_owned().ok()
+    }
+
+    /// The turn of one that has to wait. Who is polled first comes first.
+    pub(crate) async fn next_produce_turn(&self) -> OwnedMutexGuard<()> {
+        self.producing.clone().lock_owned().await
     }
 
     /// The address that this connection's clients reach this broker by. Without

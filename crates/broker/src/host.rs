@@ -15,16 +15,18 @@ use catalog::Image;
 use coordinator::{
     At, Batch, Caller, Driver, Entropy, Event, Machine, Millis, Round, TaskId, Ticket, TopicsChange,
 };
-use storage::partition::{Isolation, Origin, Partition, ReadSpec};
+use storage::partition::{AppendError, Guard, Isolation, Origin, Partition, ReadSpec};
 use storage::{Ends, Slice, Slices};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Sleep, sleep};
 use tracing::warn;
 use wire::LogRecord;
+use wire::batch::control::Control;
 use wire::batch::{BatchBuilder, Batches};
 
 use crate::clock::Clock;
+use crate::markers::Marker;
 
 /// Letters of one mailbox; who asks above that waits, and so does the connection it came on.
 pub(crate) const MAILBOX_MAX: usize = 1024;
@@ -48,8 +50,44 @@ pub(crate) enum Letter<M: Machine> {
         /// When it was put into the mailbox.
         asked: Instant,
     },
+    /// A request whose records belong to a producer's transaction. The log is asked first whether it takes them, since
+    /// there is no undo.
+    AskWithin {
+        transaction: Transaction,
+        caller: Caller,
+        request: M::Request,
+        reply: oneshot::Sender<Result<M::Reply, AppendError>>,
+        asked: Instant,
+    },
+    /// Ends a producer's transaction. The reply comes when the marker is durable.
+    Mark { marker: Marker, reply: oneshot::Sender<Result<(), AppendError>> },
     /// The image of the following events. The change is empty if it is not about topics.
     Image(Arc<Image>, TopicsChange),
+}
+
+/// The transaction that a request's records belong to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Transaction {
+    pub producer_id: i64,
+    pub producer_epoch: i16,
+    /// From before the coordinator was asked about it; none if it was open already.
+    pub guard: Option<Guard>,
+}
+
+/// Who waits for a reply.
+enum Asker<R> {
+    Plain(oneshot::Sender<R>),
+    Within(oneshot::Sender<Result<R, AppendError>>),
+}
+
+impl<R> Asker<R> {
+    /// An asker that is gone needs no answer.
+    fn answer(self, reply: R) {
+        let _gone = match self {
+            Self::Plain(asker) => asker.send(reply).is_err(),
+            Self::Within(asker) => asker.send(Ok(reply)).is_err(),
+        };
+    }
 }
 
 /// Runs the tasks that a machine asks for.
@@ -76,7 +114,9 @@ pub(crate) struct Host<M: Machine> {
     clock: Arc<Clock>,
     runner: Arc<dyn RunTask<M>>,
     tasks: JoinSet<(TaskId, M::TaskResult)>,
-    waiting: HashMap<Ticket, oneshot::Sender<M::Reply>>,
+    waiting: HashMap<Ticket, Asker<M::Reply>>,
+    /// Markers that are not durable yet, with the offsets after them. Bounded by the mailbox and by who waits.
+    marked: VecDeque<(i64, oneshot::Sender<Result<(), AppendError>>)>,
     /// Rounds whose replies wait for the log: the offset below which it must be durable, and when the oldest letter
     /// came. Bounded by the replies that wait.
     unanswered: VecDeque<(i64, Instant)>,
@@ -109,6 +149,7 @@ where
             runner,
             tasks: JoinSet::new(),
             waiting: HashMap::new(),
+            marked: VecDeque::new(),
             unanswered: VecDeque::new(),
             slowest: Slowest::default(),
             last_ticket: 0,
@@ -134,7 +175,7 @@ where
                     }
                 }
                 () = alarm.as_mut() => events.extend(self.wake()),
-                changed = self.ends.changed(), if self.driver.parked() > 0 => {
+                changed = self.ends.changed(), if self.driver.parked() > 0 || !self.marked.is_empty() => {
                     if changed.is_err() || self.ends.borrow().dead {
                         return Ended::Refused("the log is closed".into());
                     }
@@ -156,11 +197,26 @@ where
         for letter in letters.drain(..) {
             match letter {
                 Letter::Ask { caller, request, reply, asked } => {
-                    self.last_ticket += 1;
-                    let ticket = Ticket(self.last_ticket);
-                    self.waiting.insert(ticket, reply);
                     oldest.get_or_insert(asked);
+                    let ticket = self.ticket(Asker::Plain(reply));
                     events.push(Event::Ask { ticket, caller, request });
+                }
+                Letter::AskWithin { transaction, caller, request, reply, asked } => {
+                    // What came before may change what the log takes.
+                    self.round(std::mem::take(&mut events))?;
+                    let Transaction { producer_id, producer_epoch, guard } = transaction;
+                    match self.partition.check_transactional(producer_id, producer_epoch, guard) {
+                        Ok(()) => {
+                            oldest.get_or_insert(asked);
+                            let ticket = self.ticket(Asker::Within(reply));
+                            events.push(Event::Ask { ticket, caller, request });
+                        }
+                        Err(error) => drop(reply.send(Err(error))),
+                    }
+                }
+                Letter::Mark { marker, reply } => {
+                    self.round(std::mem::take(&mut events))?;
+                    self.mark(&marker, reply)?;
                 }
                 Letter::Image(image, change) => {
                     self.round(std::mem::take(&mut events))?;
@@ -176,6 +232,40 @@ where
         }
         self.release();
         Ok(())
+    }
+
+    fn ticket(&mut self, asker: Asker<M::Reply>) -> Ticket {
+        self.last_ticket += 1;
+        let ticket = Ticket(self.last_ticket);
+        self.waiting.insert(ticket, asker);
+        ticket
+    }
+
+    /// Appends the marker and tells the machine. A refusal leaves both as they were, unless the log is dead.
+    fn mark(
+        &mut self,
+        marker: &Marker,
+        reply: oneshot::Sender<Result<(), AppendError>>,
+    ) -> Result<(), String> {
+        let now = self.clock.now();
+        let version = marker.transaction_version;
+        let origin = Origin::Coordinator { transaction_version: version };
+        match self.partition.append(&marker.batch(now), origin, now) {
+            Ok(appended) => {
+                let offset = appended.base_offset;
+                assert_eq!(offset, self.driver.written(), "a shard is not its log's only writer");
+                let producer = Some((marker.producer_id, marker.producer_epoch));
+                let at = At { offset, timestamp: now, producer };
+                self.driver.marker(at, marker.producer_id, marker.commit);
+                self.marked.push_back((appended.next_offset(), reply));
+                Ok(())
+            }
+            Err(error @ (AppendError::NotLeader | AppendError::Storage(_))) => Err(error.to_string()),
+            Err(error) => {
+                drop(reply.send(Err(error)));
+                Ok(())
+            }
+        }
     }
 
     fn round(&mut self, events: Vec<Event<M>>) -> Result<(), String> {
@@ -221,9 +311,11 @@ where
         let durable = self.ends.borrow_and_update().durable;
         while let Some((ticket, reply)) = self.driver.release(durable) {
             if let Some(asker) = self.waiting.remove(&ticket) {
-                // An asker that is gone needs no answer.
-                let _ = asker.send(reply);
+                asker.answer(reply);
             }
+        }
+        while let Some((_, marked)) = self.marked.pop_front_if(|(next, _)| *next <= durable) {
+            drop(marked.send(Ok(())));
         }
         while let Some((_, oldest)) = self.unanswered.pop_front_if(|(written, _)| *written <= durable) {
             let took = Millis::try_from(oldest.elapsed().as_millis()).unwrap_or(Millis::MAX);
@@ -299,8 +391,9 @@ fn replay_batches<M: Machine>(driver: &mut Driver<M>, bytes: Bytes, mut from: i6
         let batch = batch.map_err(|error| error.to_string())?;
         let header = &batch.header;
         let next = header.next_offset();
-        // Markers end transactions; their record arrives with transactional commits.
-        if !header.attributes.is_control() {
+        if header.attributes.is_control() {
+            replay_control(driver, &batch, from)?;
+        } else {
             let transactional = header.attributes.is_transactional();
             let producer = transactional.then_some((header.producer_id, header.producer_epoch));
             for record in batch.records().map_err(|error| error.to_string())? {
@@ -314,6 +407,28 @@ fn replay_batches<M: Machine>(driver: &mut Driver<M>, bytes: Bytes, mut from: i6
         from = next;
     }
     Ok(from)
+}
+
+/// Markers end transactions; other control records mean nothing to a machine.
+fn replay_control<M: Machine>(
+    driver: &mut Driver<M>,
+    batch: &wire::batch::Batch,
+    from: i64,
+) -> Result<(), String> {
+    let producer = (batch.header.producer_id, batch.header.producer_epoch);
+    for record in batch.records().map_err(|error| error.to_string())? {
+        let record = record.map_err(|error| error.to_string())?;
+        let commit = match Control::parse(&record).map_err(|error| error.to_string())? {
+            Control::Commit { .. } => true,
+            Control::Abort { .. } => false,
+            Control::Other(_) => continue,
+        };
+        if record.offset >= from {
+            let at = At { offset: record.offset, timestamp: record.timestamp, producer: Some(producer) };
+            driver.marker(at, producer.0, commit);
+        }
+    }
+    Ok(())
 }
 
 fn replay_record<M: Machine>(

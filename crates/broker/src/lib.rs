@@ -30,6 +30,7 @@ mod stop;
 mod topic_settings;
 pub mod txn;
 mod txn_tasks;
+mod verify;
 
 pub use broker::Broker;
 pub use settings::{Invalid, Settings};

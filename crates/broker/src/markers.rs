@@ -15,10 +15,13 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use catalog::Image;
+use coordinator::Millis;
 use coordinator::group::GroupShard;
 use storage::Offset;
 use storage::partition::{AppendError, Origin, Partition};
+use tokio::sync::oneshot;
 use tracing::warn;
 use wire::batch::control;
 use wire::{ErrorCode, Str};
@@ -41,6 +44,14 @@ pub struct Marker {
     pub transaction_version: i16,
 }
 
+impl Marker {
+    /// The control batch of the marker.
+    pub(crate) fn batch(&self, now: Millis) -> Bytes {
+        let Self { producer_id, producer_epoch, commit, coordinator_epoch, .. } = *self;
+        control::marker(producer_id, producer_epoch, commit, coordinator_epoch, now)
+    }
+}
+
 /// Where markers go.
 pub struct Markers {
     partitions: Arc<Partitions>,
@@ -61,42 +72,64 @@ impl Markers {
     /// order. `NONE` means durable. What can't be told (a log that died) is `NOT_LEADER_OR_FOLLOWER`; the same
     /// marker may be written again without harm.
     pub async fn write(&self, image: &Image, marker: &Marker, partitions: &[(Str, i32)]) -> Vec<ErrorCode> {
-        let appended: Vec<_> =
-            partitions.iter().map(|(topic, index)| self.append(image, marker, topic, *index)).collect();
-        let mut outcomes = Vec::with_capacity(partitions.len());
-        for appended in appended {
-            outcomes.push(match appended {
-                Ok((partition, next)) => match partition.wait_durable(next).await {
-                    Ok(()) => ErrorCode::NONE,
-                    Err(_) => ErrorCode::NOT_LEADER_OR_FOLLOWER,
-                },
+        let mut started = Vec::with_capacity(partitions.len());
+        for (topic, index) in partitions {
+            started.push(self.start(image, marker, topic, *index).await);
+        }
+        let mut outcomes = Vec::with_capacity(started.len());
+        for started in started {
+            outcomes.push(match started {
+                Ok(started) => started.outcome().await,
                 Err(code) => code,
             });
         }
         outcomes
     }
 
-    /// Gives the offset below which the log must be durable.
-    fn append(
+    async fn start(
         &self,
         image: &Image,
         marker: &Marker,
         topic: &Str,
         index: i32,
-    ) -> Result<(Arc<Partition>, Offset), ErrorCode> {
+    ) -> Result<Started, ErrorCode> {
         let known = topic.as_str().and_then(|name| image.topic(name));
         let known = known.filter(|it| it.partition(index).is_some());
         let known = known.ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
         if topic.as_bytes() == self.groups.topic().as_bytes() {
-            return Err(ErrorCode::NOT_LEADER_OR_FOLLOWER);
+            let marked = self.groups.mark(index, *marker).await;
+            return marked.map(Started::Letter).map_err(|_| ErrorCode::NOT_LEADER_OR_FOLLOWER);
         }
         let partition = self.partitions.get(known.id, index).ok_or(ErrorCode::KAFKA_STORAGE_ERROR)?;
         let now = self.clock.now();
-        let Marker { producer_id, producer_epoch, commit, coordinator_epoch, transaction_version } = *marker;
-        let batch = control::marker(producer_id, producer_epoch, commit, coordinator_epoch, now);
-        let appended = partition.append(&batch, Origin::Coordinator { transaction_version }, now);
-        let appended = appended.map_err(|error| code_of(&error))?;
-        Ok((partition, appended.next_offset()))
+        let origin = Origin::Coordinator { transaction_version: marker.transaction_version };
+        let appended = partition.append(&marker.batch(now), origin, now).map_err(|error| code_of(&error))?;
+        Ok(Started::Appended(partition, appended.next_offset()))
+    }
+}
+
+/// A marker on its way.
+enum Started {
+    /// Durable below this offset means done.
+    Appended(Arc<Partition>, Offset),
+    /// The answer of a shard's host.
+    Letter(oneshot::Receiver<Result<(), AppendError>>),
+}
+
+impl Started {
+    async fn outcome(self) -> ErrorCode {
+        match self {
+            Self::Appended(partition, next) => match partition.wait_durable(next).await {
+                Ok(()) => ErrorCode::NONE,
+                Err(_) => ErrorCode::NOT_LEADER_OR_FOLLOWER,
+            },
+            // The transaction coordinator does not know the codes of another coordinator that moved.
+            Self::Letter(answer) => match answer.await {
+                Ok(Ok(())) => ErrorCode::NONE,
+                Ok(Err(error)) => code_of(&error),
+                Err(_) => ErrorCode::NOT_LEADER_OR_FOLLOWER,
+            },
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 use catalog::Image;
 use coordinator::{Caller, Entropy, Machine, TopicsChange};
 use parking_lot::RwLock;
+use storage::partition::AppendError;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
 use tracing::{debug, error};
@@ -18,7 +19,8 @@ use wire::{ErrorCode, Str, Uuid};
 use crate::catalog::topics_change;
 use crate::chance::Chance;
 use crate::clock::Clock;
-use crate::host::{Ended, Host, Letter, MAILBOX_MAX, RunTask};
+use crate::host::{Ended, Host, Letter, MAILBOX_MAX, RunTask, Transaction};
+use crate::markers::Marker;
 use crate::partitions::Partitions;
 
 /// Pause before a shard that failed is loaded anew.
@@ -86,6 +88,36 @@ where
     pub async fn ask(&self, key: &Str, caller: Caller, request: M::Request) -> Result<M::Reply, Unavailable> {
         let mailbox = self.mailbox_of(key)?;
         ask(mailbox, caller, request).await
+    }
+
+    /// Asks the shard of `key` for something whose records belong to a producer's transaction. The inner error is the
+    /// log's refusal of that transaction; then nothing was asked.
+    pub(crate) async fn ask_within(
+        &self,
+        key: &Str,
+        transaction: Transaction,
+        caller: Caller,
+        request: M::Request,
+    ) -> Result<Result<M::Reply, AppendError>, Unavailable> {
+        let mailbox = self.mailbox_of(key)?;
+        let (reply, answer) = oneshot::channel();
+        let letter = Letter::AskWithin { transaction, caller, request, reply, asked: Instant::now() };
+        mailbox.send(letter).await.map_err(|_| Unavailable::NotCoordinator)?;
+        answer.await.map_err(|_| Unavailable::NotCoordinator)
+    }
+
+    /// Has the shard of a partition end a producer's transaction. The answer comes when the marker is durable; its
+    /// error is the log's refusal.
+    pub(crate) async fn mark(
+        &self,
+        partition: i32,
+        marker: Marker,
+    ) -> Result<oneshot::Receiver<Result<(), AppendError>>, Unavailable> {
+        let mailbox = self.mailbox(partition)?;
+        let (reply, marked) = oneshot::channel();
+        let letter = Letter::Mark { marker, reply };
+        mailbox.send(letter).await.map_err(|_| Unavailable::NotCoordinator)?;
+        Ok(marked)
     }
 
     /// Asks each shard that has some of `keys`, with the keys that it has, and gives keys with the

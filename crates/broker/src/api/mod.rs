@@ -29,6 +29,7 @@ mod delete_topics;
 mod describe_cluster;
 mod describe_configs;
 mod describe_groups;
+mod describe_producers;
 mod describe_topic_partitions;
 mod describe_transactions;
 mod end_txn;
@@ -53,6 +54,8 @@ mod streams_group_describe;
 mod streams_group_heartbeat;
 mod streams_group_topology_description_update;
 mod sync_group;
+mod txn_offset_commit;
+mod write_txn_markers;
 
 /// Every API that is served, by key.
 pub static APIS: &[Api] = &[

@@ -39,7 +39,7 @@ impl Handler for OffsetCommitRequest {
         let mut topics = Vec::with_capacity(request.topics.len());
         let mut accepted = Vec::with_capacity(request.topics.len());
         for topic in std::mem::take(&mut request.topics) {
-            let (keep, refused) = sort_out(&call, topic);
+            let (keep, refused) = sort_out(&call, call.version >= BY_ID, topic);
             topics.push(refused);
             accepted.extend(keep.filter(|topic| !topic.partitions.is_empty()));
         }
@@ -60,12 +60,13 @@ impl Handler for OffsetCommitRequest {
 
 /// Checks 2 to 5: what goes to the shard, with name and id, and what is refused. The refused part names the topic as
 /// the answer will, also if nothing of it is refused, so that topics keep the order of the request.
-fn sort_out(
+pub(super) fn sort_out(
     call: &Call,
+    by_id: bool,
     mut topic: OffsetCommitRequestTopic,
 ) -> (Option<OffsetCommitRequestTopic>, OffsetCommitResponseTopic) {
     let image = call.image();
-    let known = match find(call.version, &image, &topic) {
+    let known = match find(by_id, &image, &topic) {
         Ok(known) => known,
         Err(code) => return (None, refused_topic(&topic, code)),
     };
@@ -91,18 +92,18 @@ fn sort_out(
 
 /// The topic, if there is one. An unknown id is an error of its own, whoever asks.
 fn find<'a>(
-    version: i16,
+    by_id: bool,
     image: &'a Image,
     topic: &OffsetCommitRequestTopic,
 ) -> Result<Option<&'a Topic>, ErrorCode> {
-    if version >= BY_ID {
+    if by_id {
         return image.topic_by_id(topic.topic_id).map(Some).ok_or(ErrorCode::UNKNOWN_TOPIC_ID);
     }
     Ok(topic.name.as_str().and_then(|name| image.topic(name)))
 }
 
 /// Adds the shard's results to the refused ones, topic by topic.
-fn merge(
+pub(super) fn merge(
     mut topics: Vec<OffsetCommitResponseTopic>,
     answered: Vec<OffsetCommitResponseTopic>,
 ) -> Vec<OffsetCommitResponseTopic> {
@@ -116,7 +117,7 @@ fn merge(
     topics
 }
 
-fn refused_topic(topic: &OffsetCommitRequestTopic, error_code: ErrorCode) -> OffsetCommitResponseTopic {
+pub(super) fn refused_topic(topic: &OffsetCommitRequestTopic, error_code: ErrorCode) -> OffsetCommitResponseTopic {
     let partition = |partition: &OffsetCommitRequestPartition| OffsetCommitResponsePartition {
         partition_index: partition.partition_index,
         error_code,

@@ -5,6 +5,7 @@
 //!
 //! Of the whole request:
 //! 1. a batch is transactional: an id is given and WRITE on it  else TRANSACTIONAL_ID_AUTHORIZATION_FAILED for all
+//! 8. its transactional batches are of one producer and epoch   else INVALID_PRODUCER_ID_MAPPING for all
 //!
 //! Of each partition, in the order of the request:
 //! 2. v13: the topic id is known           else UNKNOWN_TOPIC_ID
@@ -14,23 +15,24 @@
 //!    CORRUPT_MESSAGE (K-8)
 //! 6. below v7 the codec is not zstd       else UNSUPPORTED_COMPRESSION_TYPE
 //! 7. acks are -1, 0 or 1                  else INVALID_REQUIRED_ACKS
-//! 8. the batch is not transactional       else INVALID_PRODUCER_ID_MAPPING
 //! 9. the topic is not internal, unless the client is `__admin_client`  else INVALID_TOPIC_EXCEPTION
 //! 10. its log is open                     else KAFKA_STORAGE_ERROR
+//! 10a. a batch that begins a transaction on it: the coordinator knows that, or hears of it (v12), `verify.rs`
+//!     else INVALID_PRODUCER_EPOCH, INVALID_PRODUCER_ID_MAPPING, INVALID_TXN_STATE (below v11) or
+//!     TRANSACTION_ABORTABLE (v11), CONCURRENT_TRANSACTIONS (v12); NOT_ENOUGH_REPLICAS if it can't be asked now
 //! 11. what the partition checks: INVALID_RECORD, CORRUPT_MESSAGE, MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE,
 //!     INVALID_TIMESTAMP, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE,
 //!     NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR
 //! 12. acks -1: durable in time            else REQUEST_TIMED_OUT; the records stay
 //!
-//! Transactions are not served yet. Rule 8 is what Kafka's coordinator says about a transactional id that it does
-//! not know: final for the producer, and nothing is appended, so no transaction is left open.
-//!
 //! Everything is appended before the future is returned, hence in arrival order, which idempotent producers with
-//! several requests in flight rely on. With acks 0 nothing is answered; a failure closes the connection.
+//! several requests in flight rely on. A transactional request may have to wait for rule 10a; then those behind it on
+//! its connection wait for it. With acks 0 nothing is answered; a failure closes the connection.
 //!
 //! Cost per partition: no copy of records, no system call beside the log's write, one look-up of the topic and one
 //! of the log, one entry of the answer. Per request three vectors, and one wait per partition with acks -1.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -39,8 +41,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use catalog::{Image, PartitionInfo, Topic};
 use coordinator::Millis;
+use coordinator::txn::TopicPartition;
 use storage::Offset;
-use storage::partition::{AppendError, Appended, Origin, Partition, RecordError, single};
+use storage::partition::{AppendError, Appended, FirstBatch, Guard, Partition, RecordError, single};
 use tokio::time::{Instant, timeout_at};
 use wire::batch::{Attributes, BatchHeader, Codec};
 use wire::produce::request::TopicProduceData;
@@ -52,6 +55,7 @@ use wire::{ErrorCode, ProduceRequest, ProduceResponse, Records, Str, Uuid};
 use super::{Handler, current_leader};
 use crate::auth::{Operation, Resource};
 use crate::call::Call;
+use crate::verify::{self, Mode, Question};
 
 /// Client id of Kafka's own tools, which may write internal topics.
 const ADMIN_CLIENT: &[u8] = b"__admin_client";
@@ -68,11 +72,24 @@ impl Handler for ProduceRequest {
     fn handle(call: Call, request: Self) -> impl Future<Output = ProduceResponse> + Send + 'static {
         let timeout_ms = request.timeout_ms.max(FLUSH_PATIENCE_MIN_MS);
         let mut produce = Produce::new(call, &request);
-        let mut responses = Vec::with_capacity(request.topic_data.len());
-        for (at, topic) in request.topic_data.into_iter().enumerate() {
-            responses.push(produce.topic(at, topic));
+        let mut turn = produce.call.link.produce_turn();
+        let (mut waiting, mut responses) = (None, Vec::new());
+        if turn.is_some() && !produce.transactional {
+            responses = produce.append(request);
+            turn = None;
+        } else {
+            waiting = Some(request);
         }
         async move {
+            if let Some(request) = waiting {
+                let turn = match turn {
+                    Some(turn) => turn,
+                    None => produce.call.link.next_produce_turn().await,
+                };
+                produce.verify(&request).await;
+                responses = produce.append(request);
+                drop(turn);
+            }
             let deadline = Instant::now() + Duration::from_millis(timeout_ms.unsigned_abs().into());
             produce.settle(&mut responses, deadline).await;
             ProduceResponse { responses, node_endpoints: produce.endpoints, ..Default::default() }
@@ -95,8 +112,12 @@ struct Produce {
     image: Arc<Image>,
     now: Millis,
     acks: i16,
-    /// Rule 1 failed.
-    forbidden: bool,
+    /// Some batch is transactional.
+    transactional: bool,
+    /// Rule 1 or 8 failed.
+    forbidden: Option<ErrorCode>,
+    /// What rule 10a says of batches that begin a transaction, by topic and entry.
+    verdicts: BTreeMap<(usize, usize), Result<Guard, Failure>>,
     pending: Vec<Pending>,
     endpoints: Vec<NodeEndpoint>,
 }
@@ -108,6 +129,20 @@ struct Pending {
     partition: Arc<Partition>,
     offset: Offset,
     id: (Uuid, i32),
+}
+
+/// A batch that passed the rules before the log's own.
+struct Ready {
+    log: Arc<Partition>,
+    records: Bytes,
+    header: BatchHeader,
+}
+
+impl Ready {
+    /// Whether the batch is part of a transaction. Without producer it is not, whatever it claims.
+    fn is_transactional(&self) -> bool {
+        self.header.attributes.is_transactional() && self.header.has_producer()
+    }
 }
 
 /// Why a partition was refused, as its entry tells it.
@@ -134,8 +169,90 @@ impl Produce {
         let id = request.transactional_id.as_ref();
         let allowed =
             || id.is_some_and(|id| call.allow(Operation::Write, Resource::TransactionalId(id.as_bytes())));
-        let forbidden = is_transactional(request) && !allowed();
-        Self { call, image, now, acks: request.acks, forbidden, pending: Vec::new(), endpoints: Vec::new() }
+        let transactional = is_transactional(request);
+        let forbidden = transactional && !allowed();
+        Self {
+            call,
+            image,
+            now,
+            acks: request.acks,
+            transactional,
+            forbidden: forbidden.then_some(ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+            verdicts: BTreeMap::new(),
+            pending: Vec::new(),
+            endpoints: Vec::new(),
+        }
+    }
+
+    /// Rules 8 and 10a.
+    async fn verify(&mut self, request: &ProduceRequest) {
+        let mode = Mode::of_produce(self.call.version);
+        let (Some(id), None) = (&request.transactional_id, self.forbidden) else { return };
+        let firsts = self.transactional_batches(request);
+        let mut producers = firsts.iter().map(|(.., it)| (it.header.producer_id, it.header.producer_epoch));
+        let Some((producer_id, producer_epoch)) = producers.next() else { return };
+        if producers.any(|it| it != (producer_id, producer_epoch)) {
+            self.forbidden = Some(ErrorCode::INVALID_PRODUCER_ID_MAPPING);
+            return;
+        }
+        if mode != Mode::Add && !self.image.broker().transaction_partition_verification_enable {
+            return;
+        }
+        let mut asked = Vec::new();
+        let mut partitions = Vec::new();
+        for (place, partition, Ready { log, header, .. }) in firsts {
+            let first = FirstBatch {
+                producer_id,
+                epoch: producer_epoch,
+                sequence: header.base_sequence,
+                bumps_epoch: mode == Mode::Add,
+            };
+            match log.begin_verification(first, self.now) {
+                Ok(Some(guard)) => {
+                    asked.push((place, guard));
+                    partitions.push(partition);
+                }
+                Ok(None) => {}
+                Err(error) => drop(self.verdicts.insert(place, Err(failure(error, -1)))),
+            }
+        }
+        if partitions.is_empty() {
+            return;
+        }
+        let question = Question { transactional_id: id, producer_id, producer_epoch, mode };
+        let codes = verify::ask(&self.call.broker, &question, &partitions).await;
+        for ((place, guard), code) in asked.into_iter().zip(codes) {
+            let verdict = if code == ErrorCode::NONE { Ok(guard) } else { Err(unverified(code, mode)) };
+            self.verdicts.insert(place, verdict);
+        }
+        // Topics may have come and gone meanwhile.
+        (self.image, self.now) = (self.call.image(), self.call.now());
+    }
+
+    /// The transactional batches that pass rules 2 to 10, each with its place in the request and its partition.
+    fn transactional_batches(
+        &self,
+        request: &ProduceRequest,
+    ) -> Vec<((usize, usize), TopicPartition, Ready)> {
+        let mut batches = Vec::new();
+        for (at, data) in request.topic_data.iter().enumerate() {
+            let Ok(topic) = self.find(&self.image, data) else { continue };
+            for (entry, partition) in data.partition_data.iter().enumerate() {
+                let index = partition.index;
+                if let Ok(ready) = self.ready(topic, index, partition.records.as_ref())
+                    && ready.is_transactional()
+                {
+                    let name = Str::from(&*topic.name);
+                    batches.push(((at, entry), TopicPartition { topic: name, index }, ready));
+                }
+            }
+        }
+        batches
+    }
+
+    fn append(&mut self, request: ProduceRequest) -> Vec<TopicProduceResponse> {
+        let topics = request.topic_data.into_iter().enumerate();
+        topics.map(|(at, topic)| self.topic(at, topic)).collect()
     }
 
     fn topic(&mut self, at: usize, data: TopicProduceData) -> TopicProduceResponse {
@@ -144,8 +261,10 @@ impl Produce {
         let mut partition_responses = Vec::with_capacity(data.partition_data.len());
         for (entry, partition) in data.partition_data.into_iter().enumerate() {
             let index = partition.index;
-            let appended =
-                topic.map_err(Failure::new).and_then(|topic| self.partition(topic, index, partition.records));
+            let verdict = self.verdicts.remove(&(at, entry));
+            let appended = topic
+                .map_err(Failure::new)
+                .and_then(|topic| self.partition(topic, index, partition.records, verdict));
             partition_responses.push(match appended {
                 Ok((topic, log, appended)) => {
                     if let Some(offset) = appended.durable_before_answer(self.acks) {
@@ -169,8 +288,8 @@ impl Produce {
 
     /// Rules 1 to 3. A name that is no UTF-8 names nothing.
     fn find<'a>(&self, image: &'a Image, data: &TopicProduceData) -> Result<&'a Topic, ErrorCode> {
-        if self.forbidden {
-            return Err(ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
+        if let Some(code) = self.forbidden {
+            return Err(code);
         }
         let may_write = |name: &[u8]| self.call.allow(Operation::Write, Resource::Topic(name));
         if self.call.version >= 13 {
@@ -191,27 +310,11 @@ impl Produce {
         topic: &'a Topic,
         index: i32,
         records: Option<Records>,
+        verdict: Option<Result<Guard, Failure>>,
     ) -> Result<(&'a Topic, Arc<Partition>, Appended), Failure> {
-        if topic.partition(index).is_none() {
-            return Err(Failure::new(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION));
-        }
-        let records = records.ok_or_else(|| Failure::invalid_record(NO_RECORDS))?.bytes();
-        let attributes = single(&records).map_err(malformed)?.header.attributes;
-        if self.call.version < 7 && attributes.codec() == Ok(Codec::Zstd) {
-            return Err(Failure::new(ErrorCode::UNSUPPORTED_COMPRESSION_TYPE));
-        }
-        if !(-1..=1).contains(&self.acks) {
-            return Err(Failure::new(ErrorCode::INVALID_REQUIRED_ACKS));
-        }
-        if attributes.is_transactional() {
-            return Err(Failure::new(ErrorCode::INVALID_PRODUCER_ID_MAPPING));
-        }
-        if topic.internal && self.call.caller.client_id.as_bytes() != ADMIN_CLIENT {
-            return Err(Failure::new(ErrorCode::INVALID_TOPIC_EXCEPTION));
-        }
-        let log = self.call.broker.partitions.get(topic.id, index);
-        let log = log.ok_or_else(|| Failure::new(ErrorCode::KAFKA_STORAGE_ERROR))?;
-        let append = || log.append(&records, Origin::Client, self.now);
+        let Ready { log, records, .. } = self.ready(topic, index, records.as_ref())?;
+        let guard = verdict.transpose()?;
+        let append = || log.append_verified(&records, guard, self.now);
         let appended = match log.inflates(&records, self.now) {
             true => self.call.broker.heavy.run(append),
             false => append(),
@@ -220,6 +323,27 @@ impl Produce {
             Ok(appended) => Ok((topic, log, appended)),
             Err(error) => Err(failure(error, log.log_start())),
         }
+    }
+
+    /// Rules 4 to 10.
+    fn ready(&self, topic: &Topic, index: i32, records: Option<&Records>) -> Result<Ready, Failure> {
+        if topic.partition(index).is_none() {
+            return Err(Failure::new(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION));
+        }
+        let records = records.ok_or_else(|| Failure::invalid_record(NO_RECORDS))?.bytes();
+        let header = single(&records).map_err(malformed)?.header;
+        if self.call.version < 7 && header.attributes.codec() == Ok(Codec::Zstd) {
+            return Err(Failure::new(ErrorCode::UNSUPPORTED_COMPRESSION_TYPE));
+        }
+        if !(-1..=1).contains(&self.acks) {
+            return Err(Failure::new(ErrorCode::INVALID_REQUIRED_ACKS));
+        }
+        if topic.internal && self.call.caller.client_id.as_bytes() != ADMIN_CLIENT {
+            return Err(Failure::new(ErrorCode::INVALID_TOPIC_EXCEPTION));
+        }
+        let log = self.call.broker.partitions.get(topic.id, index);
+        let log = log.ok_or_else(|| Failure::new(ErrorCode::KAFKA_STORAGE_ERROR))?;
+        Ok(Ready { log, records, header })
     }
 
     /// Rule 12. The answer waits for all, and the deadline is one for all.
@@ -274,6 +398,27 @@ impl Produce {
         }
         LeaderIdAndEpoch { leader_id: info.leader, leader_epoch: info.leader_epoch, ..Default::default() }
     }
+}
+
+/// Rule 10a: what a client makes of the coordinator's answer (`broker-core.md` 9.5). An error of another coordinator
+/// is nothing that every client takes from Produce; this one all of them try again, without looking for a new leader.
+fn unverified(code: ErrorCode, mode: Mode) -> Failure {
+    let told = |code, message: String| Failure { message: Some(message), ..Failure::new(code) };
+    match code {
+        ErrorCode::INVALID_TXN_STATE => told(code, "The transaction does not have the partition.".to_owned()),
+        ErrorCode::NETWORK_EXCEPTION
+        | ErrorCode::COORDINATOR_LOAD_IN_PROGRESS
+        | ErrorCode::COORDINATOR_NOT_AVAILABLE
+        | ErrorCode::NOT_COORDINATOR => told(ErrorCode::NOT_ENOUGH_REPLICAS, unasked(code)),
+        ErrorCode::CONCURRENT_TRANSACTIONS if mode != Mode::Add => {
+            told(ErrorCode::NOT_ENOUGH_REPLICAS, unasked(code))
+        }
+        other => Failure::new(other),
+    }
+}
+
+fn unasked(code: ErrorCode) -> String {
+    format!("The transaction coordinator did not say whether the transaction has the partition: {}.", code.name())
 }
 
 fn is_transactional(request: &ProduceRequest) -> bool {
