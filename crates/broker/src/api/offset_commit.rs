@@ -117,7 +117,10 @@ pub(super) fn merge(
     topics
 }
 
-pub(super) fn refused_topic(topic: &OffsetCommitRequestTopic, error_code: ErrorCode) -> OffsetCommitResponseTopic {
+pub(super) fn refused_topic(
+    topic: &OffsetCommitRequestTopic,
+    error_code: ErrorCode,
+) -> OffsetCommitResponseTopic {
     let partition = |partition: &OffsetCommitRequestPartition| OffsetCommitResponsePartition {
         partition_index: partition.partition_index,
         error_code,

@@ -418,7 +418,10 @@ fn unverified(code: ErrorCode, mode: Mode) -> Failure {
 }
 
 fn unasked(code: ErrorCode) -> String {
-    format!("The transaction coordinator did not say whether the transaction has the partition: {}.", code.name())
+    format!(
+        "The transaction coordinator did not say whether the transaction has the partition: {}.",
+        code.name()
+    )
 }
 
 fn is_transactional(request: &ProduceRequest) -> bool {

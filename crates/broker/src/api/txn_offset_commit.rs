@@ -172,14 +172,15 @@ fn refused(error: &AppendError) -> ErrorCode {
 
 /// In the form of an OffsetCommit, which the shard takes.
 fn plain(topic: TxnOffsetCommitRequestTopic) -> OffsetCommitRequestTopic {
-    let partition =
-        |it: wire::txn_offset_commit::request::TxnOffsetCommitRequestPartition| OffsetCommitRequestPartition {
+    let partition = |it: wire::txn_offset_commit::request::TxnOffsetCommitRequestPartition| {
+        OffsetCommitRequestPartition {
             partition_index: it.partition_index,
             committed_offset: it.committed_offset,
             committed_leader_epoch: it.committed_leader_epoch,
             committed_metadata: it.committed_metadata,
             ..Default::default()
-        };
+        }
+    };
     OffsetCommitRequestTopic {
         name: topic.name,
         topic_id: topic.topic_id,

@@ -12,7 +12,12 @@ fn first(epoch: i16, sequence: i32, bumps_epoch: bool) -> FirstBatch {
     FirstBatch { producer_id: P, epoch, sequence, bumps_epoch }
 }
 
-fn send(partition: &Partition, guard: Option<Guard>, epoch: i16, sequence: i32) -> Result<Offset, AppendError> {
+fn send(
+    partition: &Partition,
+    guard: Option<Guard>,
+    epoch: i16,
+    sequence: i32,
+) -> Result<Offset, AppendError> {
     let batch = transactional(P, epoch, sequence, 1);
     partition.append_verified(&batch, guard, NOW).map(|it| it.base_offset)
 }
@@ -35,7 +40,11 @@ async fn the_first_batch_needs_a_guard_and_later_ones_do_not() {
     assert_eq!(send(&partition, guard, 0, 0), Ok(0));
     assert_eq!(partition.begin_verification(first(0, 1, false), NOW), Ok(None), "it is open");
     assert_eq!(send(&partition, None, 0, 1), Ok(1));
-    assert_eq!(partition.append(&sequenced(7, 0, 0, 1), CLIENT, NOW).unwrap().base_offset, 2, "no transaction");
+    assert_eq!(
+        partition.append(&sequenced(7, 0, 0, 1), CLIENT, NOW).unwrap().base_offset,
+        2,
+        "no transaction"
+    );
 }
 
 /// The answer of the coordinator was right when it was given, but the transaction ended before the batch came: a
