@@ -1,6 +1,7 @@
 //! The `thalweg` program: reads its arguments and runs a subcommand.
 
 mod cli;
+mod docs;
 mod logging;
 mod serve;
 mod settings;
@@ -32,6 +33,8 @@ enum Command {
     /// Bytes of the protocol: explain, build and compare them.
     #[command(subcommand)]
     Wire(wire::Wire),
+    /// Writes the reference pages of protocol, records and settings.
+    Docs(docs::Docs),
 }
 
 /// Runs a broker. Without a file it listens on 127.0.0.1:9092 and keeps its data in ./thalweg-data.
@@ -60,5 +63,6 @@ fn main() -> ExitCode {
         Command::Groups(command) => cli::run(cli::groups(command)),
         Command::Streams(command) => cli::run(cli::streams(command)),
         Command::Wire(command) => wire::run(command),
+        Command::Docs(arguments) => cli::finish(docs::run(&arguments)),
     }
 }
