@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask COMMAND
   ci                               all that a change must pass, in the order of cost
-  tidy                             repository rules: arrows between crates, file sizes, handler docs
+  tidy                             repository rules: arrows between crates, file sizes, docs of handlers
   footprint                        start-up time and idle memory of the release build
   interop LANE [--full] [--release] [-- ARG...]
                                    one lane of interop/ against a broker built from this tree";

@@ -40,13 +40,15 @@ pub(crate) fn main() -> ExitCode {
         }
         Err(problem) => problems.push(problem),
     }
-    for file in sources(&run::root().join("crates")) {
+    let crates = run::root().join("crates");
+    for file in sources(&crates) {
         let text = std::fs::read_to_string(&file).unwrap_or_default();
         let name = file.strip_prefix(run::root()).unwrap_or(&file).to_string_lossy().into_owned();
         file_size(&name, &text, &mut problems);
         unfinished(&name, &text, &mut problems);
         if name.starts_with("crates/broker/src/api/") && !name.ends_with("/mod.rs") {
             handler_doc(&name, &text, &mut problems);
+            error_codes(&crates, &name, &text, &mut problems);
         }
     }
     for problem in &problems {
@@ -181,6 +183,56 @@ fn unfinished(name: &str, source: &str, problems: &mut Vec<String>) {
             problems.push(format!("{name} is unfinished: {mark}"));
         }
     }
+}
+
+/// Codes that a file names and no client of this API can get, with the reason.
+const NEVER_ANSWERED: &[(&str, &str)] = &[
+    // What the log says of a marker; Produce writes none.
+    ("crates/broker/src/api/produce.rs", "TRANSACTION_COORDINATOR_FENCED"),
+];
+
+/// The docs of a handler, and of the files that they name as `crate/src/file.rs`, tell every error code that these
+/// files answer with: the protocol pages have no other source.
+fn error_codes(crates: &Path, name: &str, source: &str, problems: &mut Vec<String>) {
+    if !source.contains("impl Handler for") {
+        return;
+    }
+    let mut files = vec![(name.to_owned(), source.to_owned())];
+    for cited in
+        doc(source).split('`').skip(1).step_by(2).filter(|it| it.contains("/src/") && it.ends_with(".rs"))
+    {
+        match std::fs::read_to_string(crates.join(cited)) {
+            Ok(text) => files.push((format!("crates/{cited}"), text)),
+            Err(problem) => problems.push(format!("{name} names {cited}: {problem}")),
+        }
+    }
+    let told: String = files.iter().map(|it| doc(&it.1)).collect::<Vec<_>>().join("\n");
+    let words: BTreeSet<&str> = told.split(|c: char| !is_of_code(c)).collect();
+    for (file, text) in &files {
+        for code in answered(text) {
+            if !words.contains(code) && !NEVER_ANSWERED.contains(&(file, code)) {
+                problems.push(format!("{name}: no doc tells when {file} answers {code}"));
+            }
+        }
+    }
+}
+
+fn doc(source: &str) -> String {
+    let lines = source.lines().map_while(|line| line.strip_prefix("//!"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Error codes in a file's code, without its tests. That something of ours broke can happen everywhere.
+fn answered(source: &str) -> BTreeSet<&str> {
+    let lines = source.lines().take_while(|line| *line != "#[cfg(test)]");
+    let code = lines.filter(|line| !line.trim_start().starts_with("//"));
+    let names = code.flat_map(|line| line.split("ErrorCode::").skip(1));
+    let names = names.map(|rest| rest.split(|c: char| !is_of_code(c)).next().unwrap_or_default());
+    names.filter(|it| !matches!(*it, "" | "NONE" | "UNKNOWN_SERVER_ERROR")).collect()
+}
+
+const fn is_of_code(c: char) -> bool {
+    c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_'
 }
 
 /// A handler file opens with the API's key and versions and numbers its checks.

@@ -6,7 +6,7 @@
 //! Our own APIs, keys from 20000, are told only to clients that call themselves `thalweg`: others need not wonder
 //! about keys that Kafka does not have.
 //!
-//! A version above ours is not decoded: [`unsupported`] answers it in v0. No authorization, since
+//! A version above ours is not decoded: [`unsupported`] answers it in v0, with UNSUPPORTED_VERSION. No authorization, since
 //! clients ask this before they authenticate.
 //! 1. v3+: software name and version are well formed  else INVALID_REQUEST, no APIs
 //! 2. v5+: cluster id and node id are both set or both unset  else INVALID_REQUEST

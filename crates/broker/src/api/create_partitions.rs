@@ -4,7 +4,7 @@
 //!
 //! 1. topic once in the request   else INVALID_REQUEST, one answer for the name
 //! 2. ALTER on the topic          else TOPIC_AUTHORIZATION_FAILED
-//! 3. all others in `catalog::command::CreatePartitions`
+//! 3. all others in `catalog/src/command/create_partitions.rs`
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;

@@ -7,7 +7,7 @@
 //! 1. name once in the request             else INVALID_REQUEST, one answer for the name
 //! 2. name is not `__cluster_metadata`     else INVALID_REQUEST
 //! 3. CREATE on the cluster or the topic   else TOPIC_AUTHORIZATION_FAILED
-//! 4. all others in `catalog::command::CreateTopics`, with the same numbers
+//! 4. all others in `catalog/src/command/create_topics.rs`, with the same numbers
 //! 5. DESCRIBE_CONFIGS on the topic        else the answer has no counts and settings, and `TopicConfigErrorCode`
 //!
 //! A topic whose answer is sent can be used: its partitions are open.

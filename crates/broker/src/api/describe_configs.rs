@@ -4,8 +4,9 @@
 //! v4: flexible.
 //!
 //! 1. known resource type                   else INVALID_REQUEST for every resource
-//! 2. DESCRIBE_CONFIGS on the resource      else TOPIC_, GROUP_ or CLUSTER_AUTHORIZATION_FAILED
-//! 3. all others in `catalog::config::describe`
+//! 2. DESCRIBE_CONFIGS on the resource      else TOPIC_AUTHORIZATION_FAILED, GROUP_AUTHORIZATION_FAILED or
+//!    CLUSTER_AUTHORIZATION_FAILED
+//! 3. all others in `catalog/src/config/describe.rs`
 //!
 //! Loggers (resource type 8) are not those of a JVM: there is `root`, with the level that this process logs at.
 

@@ -7,11 +7,12 @@
 //! 2. setting once in the resource          else INVALID_REQUEST
 //! 3. a value, or DELETE                    else INVALID_REQUEST
 //! 4. known operation and resource type     else INVALID_REQUEST
-//! 5. ALTER_CONFIGS on the resource         else TOPIC_, GROUP_ or CLUSTER_AUTHORIZATION_FAILED
-//! 6. all others in `catalog::command::AlterConfigs`
+//! 5. ALTER_CONFIGS on the resource         else TOPIC_AUTHORIZATION_FAILED, GROUP_AUTHORIZATION_FAILED or
+//!    CLUSTER_AUTHORIZATION_FAILED
+//! 6. all others in `catalog/src/command/alter_configs.rs`
 //!
-//! Loggers (resource type 8) can't be changed while the process runs; Kafka's checks of them hold, and what passes
-//! them is INVALID_REQUEST.
+//! Loggers (resource type 8) can't be changed while the process runs; Kafka's checks of them hold (INVALID_CONFIG for
+//! an unknown logger or level), and what passes them is INVALID_REQUEST.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;

@@ -4,6 +4,7 @@
 //! 2. exists                             else UNKNOWN_TOPIC_OR_PARTITION
 //! 3. the new total is above the present else INVALID_PARTITIONS
 //! 4. assignments fit                    else INVALID_REPLICA_ASSIGNMENT
+//! 5. the topic, and all together, get not too many   else POLICY_VIOLATION
 
 use std::collections::BTreeSet;
 

@@ -11,6 +11,7 @@
 //! 9. replication factor above 0, or -1      else INVALID_REPLICATION_FACTOR
 //! 10. partitions above 0, or -1             else INVALID_PARTITIONS
 //! 11. enough brokers (policy `strict`)      else INVALID_REPLICATION_FACTOR
+//! 12. the topic, and all together, are not too large   else POLICY_VIOLATION
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,10 @@
 //! DescribeConfigs' pure part (`broker-core.md` 6.1): which settings a resource shows, with value, source and synonyms.
 //!
+//! 1. GROUP, CLIENT_METRICS have a name   else INVALID_REQUEST
+//! 2. TOPIC: the name is legal            else INVALID_TOPIC_EXCEPTION
+//! 3. TOPIC exists                        else UNKNOWN_TOPIC_OR_PARTITION
+//! 4. BROKER is "" or this broker         else INVALID_REQUEST
+//!
 //! What Kafka does and one would not guess: a topic's synonyms begin with the first broker setting (`log.retention.ms`),
 //! and where that one has no value the list is empty, although the hours give the value.
 

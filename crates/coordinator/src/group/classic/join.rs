@@ -13,6 +13,9 @@
 //! 5. there is room                             else GROUP_MAX_SIZE_REACHED
 //! 6. the type fits, and a protocol is offered by all members      else INCONSISTENT_GROUP_PROTOCOL
 //! 7. with an id: instance and member exist and belong together    else UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID
+//! 8. an id that was given out comes back without an instance      else UNKNOWN_SERVER_ERROR, as in Kafka
+//! 9. v4+: a new dynamic member is sent back with its id: MEMBER_ID_REQUIRED
+//! 10. an id of the client's name and a random part is not too long   else INVALID_REQUEST
 //!
 //! A join that is refused by 5 or 6 makes the group nevertheless, as in Kafka.
 

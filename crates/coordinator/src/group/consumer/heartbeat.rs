@@ -1,7 +1,8 @@
 //! ConsumerGroupHeartbeat in the coordinator (12): a member joins, rejoins or keeps its place.
 //!
 //! In order, the first that fails answers:
-//!  1. the form of the request (`request.rs`, 12.1); epochs below 0 leave (`leave.rs`)
+//!  1. the form of the request (`request.rs`, 12.1), else INVALID_REQUEST or UNSUPPORTED_ASSIGNOR; epochs
+//!     below 0 leave (`leave.rs`)
 //!  2. the group: a join may create it, take the place of a classic group without members, or turn one
 //!     with members into a consumer group (`upgrade.rs`, 18.5), else GROUP_ID_NOT_FOUND (12.3)
 //!  3. a newcomer fits into `group.consumer.max.size`, else GROUP_MAX_SIZE_REACHED (12.4)

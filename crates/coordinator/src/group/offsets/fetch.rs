@@ -5,7 +5,8 @@
 //!
 //! Checks in order; the first two fail the whole group:
 //! 1. streams or consumer group: member exists              else UNKNOWN_MEMBER_ID
-//! 2. streams or consumer group: its epoch is the asked one  else STALE_MEMBER_EPOCH
+//! 2. streams or consumer group: its epoch is the asked one  else STALE_MEMBER_EPOCH, or ILLEGAL_GENERATION for a
+//!    member of a consumer group that speaks the classic protocol
 //! 3. stable: no transaction is open for the partition      else UNSTABLE_OFFSET_COMMIT, offset -1
 //!
 //! Null member id and an epoch below 0 pass both. A missing group and a partition without an offset

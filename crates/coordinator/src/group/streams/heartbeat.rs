@@ -1,7 +1,8 @@
 //! StreamsGroupHeartbeat in the coordinator: a member joins, rejoins or keeps its place.
 //!
 //! In order, the first that fails answers:
-//!  1. the form of the request (`request.rs`); epochs below 0 leave (`leave.rs`)
+//!  1. the form of the request (`request.rs`), else INVALID_REQUEST or, for partitions of changelogs,
+//!     STREAMS_INVALID_TOPOLOGY; epochs below 0 leave (`leave.rs`)
 //!  2. the group: a join may create it or take the place of a classic group without members, else
 //!     GROUP_ID_NOT_FOUND (H-18, H-20)
 //!  3. an instance id is free, or the member's that is away, else UNRELEASED_INSTANCE_ID; after the join
@@ -11,7 +12,7 @@
 //!  6. its epoch is the one that it has, or the one before with nothing but its own tasks, else
 //!     FENCED_MEMBER_EPOCH (H-22)
 //!  7. the topology is a possible one, else STREAMS_INVALID_TOPOLOGY, and the group's own, else
-//!     INVALID_REQUEST (H-26)
+//!     INVALID_REQUEST (H-26); a group without one is a broken state of ours, UNKNOWN_SERVER_ERROR
 //!  8. its topics can be configured, else STREAMS_INVALID_TOPOLOGY (H-28)
 //!  9. owned tasks exist, else INVALID_REQUEST (H-29); no task has two offsets, else INVALID_REQUEST
 //! 10. a member whose stored state is of a newer release holds nothing, else FENCED_MEMBER_EPOCH
