@@ -189,6 +189,12 @@ fn unfinished(name: &str, source: &str, problems: &mut Vec<String>) {
 const NEVER_ANSWERED: &[(&str, &str)] = &[
     // What the log says of a marker; Produce writes none.
     ("crates/broker/src/api/produce.rs", "TRANSACTION_COORDINATOR_FENCED"),
+    // What the transaction's coordinator says; the client hears another code.
+    ("crates/broker/src/api/produce.rs", "COORDINATOR_LOAD_IN_PROGRESS"),
+    ("crates/broker/src/api/produce.rs", "COORDINATOR_NOT_AVAILABLE"),
+    ("crates/broker/src/api/produce.rs", "NETWORK_EXCEPTION"),
+    ("crates/broker/src/api/produce.rs", "NOT_COORDINATOR"),
+    ("crates/broker/src/api/txn_offset_commit.rs", "NETWORK_EXCEPTION"),
 ];
 
 /// The docs of a handler, and of the files that they name as `crate/src/file.rs`, tell every error code that these

@@ -5,8 +5,9 @@
 //! 1. WRITE on the transactional id        else TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 //! 2. READ on the group                    else GROUP_AUTHORIZATION_FAILED
 //! 3. the transactional id is not empty    else INVALID_REQUEST
-//! 4. its coordinator is here and loaded   else NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS
-//! 5. what `coordinator::txn::partitions` checks: INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED,
+//! 4. the group has a partition            else COORDINATOR_NOT_AVAILABLE
+//! 5. its coordinator is here and loaded   else NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS
+//! 6. what `coordinator/src/txn/partitions.rs` checks: INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED,
 //!    CONCURRENT_TRANSACTIONS
 
 use std::ops::RangeInclusive;

@@ -12,7 +12,7 @@
 //!    if 2 or 3 failed for any, the others get OPERATION_NOT_ATTEMPTED
 //! 4. the transactional id is not empty    else INVALID_REQUEST
 //! 5. its coordinator is here and loaded   else NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS
-//! 6. what `coordinator::txn::partitions` checks: INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED,
+//! 6. what `coordinator/src/txn/partitions.rs` checks: INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED,
 //!    CONCURRENT_TRANSACTIONS; to verify also TRANSACTION_ABORTABLE
 //!
 //! A request of v4+ without transactions gets an empty answer; Kafka never answers it (`broker-core.md` 29).

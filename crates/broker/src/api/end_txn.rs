@@ -5,8 +5,8 @@
 //! 1. WRITE on the transactional id        else TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 //! 2. the transactional id is not empty    else INVALID_REQUEST
 //! 3. its coordinator is here and loaded   else NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS
-//! 4. what `coordinator::txn::end` checks: INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED, CONCURRENT_TRANSACTIONS,
-//!    INVALID_TXN_STATE
+//! 4. what `coordinator/src/txn/end.rs` checks: INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED,
+//!    CONCURRENT_TRANSACTIONS, INVALID_TXN_STATE
 //!
 //! The decision is durable when the answer leaves; markers follow.
 

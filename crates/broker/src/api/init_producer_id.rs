@@ -10,7 +10,7 @@
 //! 5. the transactional id is not empty         else INVALID_REQUEST
 //! 6. 0 < timeout ≤ transaction.max.timeout.ms  else INVALID_TRANSACTION_TIMEOUT (trap 27)
 //! 7. its coordinator is here and loaded        else NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS
-//! 8. what `coordinator::txn::init` checks: CONCURRENT_TRANSACTIONS, PRODUCER_FENCED
+//! 8. what `coordinator/src/txn/init.rs` checks: CONCURRENT_TRANSACTIONS, PRODUCER_FENCED
 //!
 //! An id is never given out twice: its block is in the journal before.
 

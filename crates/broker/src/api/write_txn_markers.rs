@@ -4,7 +4,7 @@
 //! v2 the version of the transaction (KIP-1228), by which its epochs compare.
 //! 1. CLUSTER_ACTION or ALTER on the cluster       else CLUSTER_AUTHORIZATION_FAILED on every partition
 //! 2. the topic is not an internal one without pending offsets  else INVALID_TOPIC_EXCEPTION
-//! 3. what `markers.rs` says: UNKNOWN_TOPIC_OR_PARTITION, KAFKA_STORAGE_ERROR, NOT_LEADER_OR_FOLLOWER,
+//! 3. what `broker/src/markers.rs` says: UNKNOWN_TOPIC_OR_PARTITION, KAFKA_STORAGE_ERROR, NOT_LEADER_OR_FOLLOWER,
 //!    INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED
 //!
 //! Kafka would write the marker that rule 2 refuses, where it means nothing.

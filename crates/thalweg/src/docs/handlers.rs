@@ -132,10 +132,12 @@ fn pieces(doc: &str) -> Vec<Piece> {
     out
 }
 
-/// `12. text` is (12, text).
-fn numbered(text: &str) -> Option<(u32, &str)> {
+/// `12. text` is (12, text); a check that came in between is `12a. text`.
+fn numbered(text: &str) -> Option<(&str, &str)> {
     let (number, rest) = text.split_once(". ")?;
-    Some((number.parse().ok()?, rest.trim()))
+    let digits = number.trim_end_matches(|it: char| it.is_ascii_lowercase());
+    let right = number.len() - digits.len() <= 1 && digits.parse::<u32>().is_ok();
+    right.then(|| (number, rest.trim()))
 }
 
 /// One space between words, and a comma before `else`, which the source aligns in columns.
@@ -189,13 +191,13 @@ mod tests {
 
     #[test]
     fn a_module_doc_becomes_markdown() {
-        let doc = "Foo (key 1), v0.\n\nOf each:\n 1. it is [`there`]   else NOT_COORDINATOR, or\n    INVALID_REQUEST\n10. open\n\nCost per call: none.\n\nThe end,\nfor NOW.";
+        let doc = "Foo (key 1), v0.\n\nOf each:\n 1. it is [`there`]   else NOT_COORDINATOR, or\n    INVALID_REQUEST\n10a. open\n\nCost per call: none.\n\nThe end,\nfor NOW.";
         let handler = Handler { key: 1, file: "a.rs", doc, cited: &[] };
         let mut page = String::new();
         handler.section(&mut page, doc, true);
         assert_eq!(
             page,
-            "Foo (key 1), v0.\n\nOf each:\n\n* **1.** it is `there`, else `NOT_COORDINATOR`, or `INVALID_REQUEST`\n* **10.** open\n\nThe end, for NOW.\n"
+            "Foo (key 1), v0.\n\nOf each:\n\n* **1.** it is `there`, else `NOT_COORDINATOR`, or `INVALID_REQUEST`\n* **10a.** open\n\nThe end, for NOW.\n"
         );
         let mut page = String::new();
         handler.section(&mut page, doc, false);
