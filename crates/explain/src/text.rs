@@ -211,7 +211,11 @@ pub fn shortened(description: &str) -> String {
 #[must_use]
 pub fn heading(api: &Api, version: i16, build: Build) -> String {
     let (request, response) = (api.request, api.response);
-    let mark = if request.unstable == Some(version) { " (unstable)" } else { "" };
+    let mark = match request.draft {
+        Some(draft) => format!(" (draft {draft}, never released)"),
+        None if request.unstable == Some(version) => " (unstable)".to_owned(),
+        None => String::new(),
+    };
     let rows = [
         ("API name", api.name().to_owned()),
         ("API key", api.key.to_string()),
