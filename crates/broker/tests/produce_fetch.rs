@@ -617,7 +617,7 @@ async fn producer_ids_are_for_those_who_may_write() {
         ("", 1_000, ErrorCode::INVALID_REQUEST),
         ("x", 0, ErrorCode::INVALID_TRANSACTION_TIMEOUT),
         ("x", 900_001, ErrorCode::INVALID_TRANSACTION_TIMEOUT),
-        ("x", 900_000, ErrorCode::COORDINATOR_NOT_AVAILABLE),
+        ("x", 900_000, ErrorCode::NOT_COORDINATOR),
     ] {
         (init.transactional_id, init.transaction_timeout_ms) = (Some(Str::from(id)), timeout);
         assert_eq!(soon(connection.call(5, &init)).await.error_code, code, "{id:?} {timeout}");

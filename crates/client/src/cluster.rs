@@ -14,6 +14,7 @@ const API_VERSIONS_VERSION: i16 = 3;
 /// Pause before a coordinator that loads is asked again.
 const AGAIN_AFTER: Duration = Duration::from_millis(100);
 const GROUP: i8 = 0;
+const TRANSACTION: i8 = 1;
 
 /// What the tool calls itself.
 #[derive(Debug, Clone, Copy)]
@@ -110,10 +111,19 @@ impl Broker {
 
     /// The broker that coordinates a group. One that does not know yet is asked again until the deadline.
     pub async fn coordinator(&mut self, group: &str) -> Result<Self, Trouble> {
+        self.coordinator_of(GROUP, group).await
+    }
+
+    /// The broker that coordinates the transactions of a transactional id; else as [`Broker::coordinator`].
+    pub async fn transaction_coordinator(&mut self, transactional_id: &str) -> Result<Self, Trouble> {
+        self.coordinator_of(TRANSACTION, transactional_id).await
+    }
+
+    async fn coordinator_of(&mut self, key_type: i8, key: &str) -> Result<Self, Trouble> {
         loop {
             let asked = FindCoordinatorRequest {
-                key_type: GROUP,
-                coordinator_keys: vec![Str::from(group)],
+                key_type,
+                coordinator_keys: vec![Str::from(key)],
                 ..Default::default()
             };
             let answer = self.call(4, 4, &asked).await?;

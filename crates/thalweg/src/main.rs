@@ -30,6 +30,9 @@ enum Command {
     /// Streams groups: their tasks, topology and endpoints.
     #[command(subcommand)]
     Streams(cli::Streams),
+    /// Transactions: list and describe them, find and abort those that hang.
+    #[command(subcommand)]
+    Txn(cli::Txn),
     /// Bytes of the protocol: explain, build and compare them.
     #[command(subcommand)]
     Wire(wire::Wire),
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Groups(command) => cli::run(cli::groups(command)),
         Command::Streams(command) => cli::run(cli::streams(command)),
+        Command::Txn(command) => cli::run(cli::txn(command)),
         Command::Wire(command) => wire::run(command),
         Command::Docs(arguments) => cli::finish(docs::run(&arguments)),
     }

@@ -61,6 +61,8 @@ fn a_group_that_is_not_there_ends_with_3() {
         &["streams", "tasks", "g"],
         &["streams", "topology", "g"],
         &["streams", "endpoints", "g"],
+        &["txn", "describe", "x"],
+        &["txn", "abort", "nope", "0", "--start-offset", "0"],
     ] {
         let done = thalweg(&[&command[..], &at].concat());
         assert_eq!(done.status.code(), Some(3), "{command:?}: {}", String::from_utf8_lossy(&done.stderr));
@@ -73,4 +75,12 @@ fn a_group_that_is_not_there_ends_with_3() {
     );
     let done = thalweg(&[&["groups", "list", "-o", "json"], &at[..]].concat());
     assert_eq!((done.status.code(), done.stdout.as_slice()), (Some(0), &b"[]\n"[..]));
+    let done = thalweg(&[&["txn", "list"], &at[..]].concat());
+    assert_eq!(
+        (done.status.code(), done.stdout.as_slice()),
+        (Some(0), &b"TRANSACTIONAL-ID  COORDINATOR  PRODUCER-ID  STATE\n"[..])
+    );
+    let done = thalweg(&[&["txn", "hanging", "-o", "json"], &at[..]].concat());
+    assert_eq!((done.status.code(), done.stdout.as_slice()), (Some(0), &b"[]\n"[..]));
+    assert_eq!(thalweg(&[&["txn", "list", "--state", "Bogus"], &at[..]].concat()).status.code(), Some(1));
 }

@@ -5,6 +5,7 @@
 mod groups;
 mod show;
 mod streams;
+mod txn;
 
 use std::fmt::Display;
 use std::io::{ErrorKind, Write as _};
@@ -19,6 +20,7 @@ use wire::ErrorCode;
 
 pub(crate) use groups::{Groups, run as groups};
 pub(crate) use streams::{Streams, run as streams};
+pub(crate) use txn::{Txn, run as txn};
 
 const SOFTWARE: Software = Software { name: "thalweg", version: env!("CARGO_PKG_VERSION") };
 
@@ -69,8 +71,11 @@ impl Failure {
     /// A thing of which an answer said that there is an error with it.
     fn refused(what: &str, code: ErrorCode, message: Option<&wire::Str>) -> Self {
         let exit = match code {
-            ErrorCode::GROUP_ID_NOT_FOUND | ErrorCode::UNKNOWN_TOPIC_OR_PARTITION => NOT_FOUND,
+            ErrorCode::GROUP_ID_NOT_FOUND
+            | ErrorCode::TRANSACTIONAL_ID_NOT_FOUND
+            | ErrorCode::UNKNOWN_TOPIC_OR_PARTITION => NOT_FOUND,
             ErrorCode::GROUP_AUTHORIZATION_FAILED
+            | ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED
             | ErrorCode::TOPIC_AUTHORIZATION_FAILED
             | ErrorCode::CLUSTER_AUTHORIZATION_FAILED => NOT_ALLOWED,
             _ => FAILED,

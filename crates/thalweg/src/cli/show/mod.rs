@@ -8,6 +8,7 @@ pub(super) mod tasks;
 #[cfg(test)]
 mod tests;
 pub(super) mod topology;
+pub(super) mod txn;
 pub(super) mod why;
 
 use std::collections::BTreeMap;
