@@ -17,6 +17,7 @@ pub const SUPPORTED: &[Supported] = &[
     Supported { name: "group.version", min: 0, max: 1, initial: 1 },
     Supported { name: "metadata.version", min: 7, max: 33, initial: 33 },
     Supported { name: "streams.version", min: 0, max: 1, initial: 1 },
+    Supported { name: "transaction.version", min: 0, max: 2, initial: 2 },
 ];
 
 /// Finalized levels.

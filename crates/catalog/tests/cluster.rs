@@ -24,7 +24,12 @@ fn finalized(features: &Features) -> Vec<(&str, i16)> {
 #[test]
 fn features_of_a_first_start() {
     let mut world = World::new();
-    let all = [("group.version", 1), ("metadata.version", 33), ("streams.version", 1)];
+    let all = [
+        ("group.version", 1),
+        ("metadata.version", 33),
+        ("streams.version", 1),
+        ("transaction.version", 2),
+    ];
     assert_eq!(finalized(world.image.features()), all);
     let epoch = world.image.features().epoch;
     assert!(epoch > 0);
