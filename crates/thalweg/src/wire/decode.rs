@@ -7,6 +7,7 @@ use explain::text::Style;
 use explain::{Direction, Node, What, json, text};
 use wire::json::Json;
 
+use super::captures::{self, Captures};
 use super::form::{Form, Reading, USAGE, View, fail_on_errors, print_documents};
 use crate::cli::{FAILED, Failure, NOT_FOUND, print};
 
@@ -18,6 +19,8 @@ pub(crate) struct Decode {
     pub reading: Reading,
     #[command(flatten)]
     pub place: Place,
+    #[command(flatten)]
+    pub captures: Captures,
     #[command(flatten)]
     pub form: Form,
 }
@@ -65,6 +68,13 @@ fn offset(text: &str) -> Result<usize, String> {
 }
 
 pub(crate) fn run(arguments: &Decode) -> Result<(), Failure> {
+    if let Some(file) = arguments.captures.file(&arguments.reading.input) {
+        return captures::decode(
+            &file,
+            &arguments.reading.options()?,
+            arguments.captures.shown(&arguments.form),
+        );
+    }
     let found = arguments.reading.explain()?;
     if arguments.place.at.is_some() || arguments.place.path.is_some() {
         return part(&found, &arguments.place, &arguments.form);

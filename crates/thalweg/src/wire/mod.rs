@@ -4,13 +4,16 @@
 //! Exit codes: 0 done; 1 the bytes have an error, the tree up to it is printed; 2 wrong usage; 3 no such API, version,
 //! offset or path; 6 vectors that do not agree.
 
+mod captures;
 mod check;
 mod decode;
 mod encode;
 mod form;
+mod pcap;
 mod proxy;
 mod record;
 mod records;
+mod replay;
 mod schema;
 mod smallest;
 
@@ -41,6 +44,8 @@ pub(crate) enum Wire {
     Check(check::Check),
     /// Stands between clients and brokers, and prints or records every request and response.
     Proxy(proxy::Proxy),
+    /// Sends the requests of a recording again and compares the answers.
+    Replay(replay::Replay),
 }
 
 /// Runs a verb to the end of the process.
@@ -56,5 +61,6 @@ pub(crate) fn run(command: Wire) -> ExitCode {
         Wire::Diff(arguments) => schema::diff(&arguments),
         Wire::Check(arguments) => check::run(&arguments),
         Wire::Proxy(arguments) => proxy::run(arguments),
+        Wire::Replay(arguments) => return crate::cli::run(replay::run(arguments)),
     })
 }

@@ -156,6 +156,8 @@ pub(crate) struct Frame {
     pub(crate) api: Option<(i16, i16)>,
     pub(crate) correlation_id: Option<i32>,
     pub(crate) latency_us: Option<u64>,
+    pub(crate) client_id: String,
+    pub(crate) notes: Vec<String>,
     /// The frame without its size.
     pub(crate) bytes: bytes::Bytes,
     /// Bytes that should be there but are not: the connection or the recording ended within the frame.
@@ -245,6 +247,8 @@ impl<R: BufRead> Recording<R> {
                 api: small("apiKey").zip(small("version")),
                 correlation_id: number("correlationId").and_then(|it| i32::try_from(it).ok()),
                 latency_us: unsigned("latencyUs"),
+                client_id: text("clientId"),
+                notes: notes(line),
                 bytes: bytes::Bytes::new(),
                 missing: 0,
             };
@@ -302,6 +306,11 @@ impl<R: BufRead> Recording<R> {
             self.finish(frame, bytes, size);
         }
     }
+}
+
+fn notes(line: &Json) -> Vec<String> {
+    let Some(Json::Array(notes)) = line.get("notes") else { return Vec::new() };
+    notes.iter().filter_map(|it| if let Json::String(it) = it { Some(it.clone()) } else { None }).collect()
 }
 
 fn direction(name: &str) -> Direction {

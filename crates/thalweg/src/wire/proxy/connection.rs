@@ -9,7 +9,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf as _, Bytes, BytesMut};
 use explain::Direction;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -146,7 +146,7 @@ impl<'a> Pump<'a> {
             && !ready.is_empty()
         {
             self.to.write_all(ready).await?;
-            let _gone = self.buffer.split_to(self.ready);
+            self.buffer.advance(self.ready);
             self.ready = 0;
         }
         Ok(())

@@ -144,6 +144,7 @@ pub(crate) struct Pairs {
     waiting: VecDeque<Asked>,
     /// After SaslHandshake version 0 frames without a header are tokens of the mechanism (wire.md 1.7).
     tokens: bool,
+    touched: bool,
 }
 
 impl Pairs {
@@ -152,8 +153,19 @@ impl Pairs {
         self.waiting.len() < WAITING_MAX
     }
 
+    /// Whether nothing was ever asked on this connection.
+    pub(crate) const fn is_untouched(&self) -> bool {
+        !self.touched
+    }
+
+    /// The request of this id that waits for its answer.
+    pub(crate) fn waits_for(&self, correlation_id: i32) -> Option<&Start> {
+        self.waiting.iter().map(|it| &it.start).find(|it| it.correlation_id == correlation_id)
+    }
+
     /// Takes note of a request.
     pub(crate) fn asked(&mut self, start: &Start, at: Instant) {
+        self.touched |= start.known;
         if start.key == SaslHandshakeRequest::KEY && start.version == 0 {
             self.tokens = true;
         }

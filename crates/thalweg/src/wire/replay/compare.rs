@@ -1,0 +1,335 @@
+//! An answer of the recording against the answer now, field by field.
+
+use bytes::Bytes;
+use wire::base64;
+use wire::batch::{Batch, Batches, TimestampType};
+use wire::json::{self, Json};
+use wire::table::{self, Field, Struct, Type};
+
+use super::ids::{Ids, Meaning, Realm, meaning};
+use crate::wire::proxy::rewrite::{body_of_answer, version_of_answer};
+
+/// Differences of one answer that are told.
+const DIFFERENCES_MAX: usize = 20;
+/// Letters of a value that are told.
+const VALUE_MAX: usize = 80;
+
+/// A field that is not what it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Difference {
+    /// `Topics[0].Partitions[1].ErrorCode`; empty for the answer as a whole.
+    pub(super) path: String,
+    pub(super) recorded: String,
+    pub(super) now: String,
+}
+
+/// Compares two answers, which are frames without their sizes, and learns from them which id is which.
+pub(super) fn compare(
+    key: i16,
+    version: i16,
+    recorded: &Bytes,
+    now: &Bytes,
+    ids: &mut Ids,
+) -> Vec<Difference> {
+    let mut comparison = Comparison { ids, path: String::new(), found: Vec::new() };
+    match (decode(key, version, recorded), decode(key, version, now)) {
+        (Ok((table, before, old)), Ok((_, after, new))) => {
+            if old != new {
+                comparison.differ(&format!("answered in version {old}"), &format!("in version {new}"));
+            } else {
+                comparison.structure(table, old, &before, &after);
+            }
+        }
+        (Err(before), Err(after)) if before == after => {
+            // What can't be read can still be the same: behind the correlation id.
+            if recorded.get(4..) != now.get(4..) {
+                comparison.differ(&before, &after);
+            }
+        }
+        (before, after) => {
+            let told = |it: Result<_, String>| it.err().unwrap_or_else(|| "an answer".to_owned());
+            comparison.differ(&told(before.map(|_| ())), &told(after.map(|_| ())));
+        }
+    }
+    comparison.found
+}
+
+type Decoded = (&'static Struct, Json, i16);
+
+fn decode(key: i16, version: i16, answer: &Bytes) -> Result<Decoded, String> {
+    let Some((_, table)) = table::api(key) else { return Err(format!("API {key} is not known")) };
+    let version = version_of_answer(key, version, answer);
+    let reader = body_of_answer(key, version, answer);
+    let mut reader = reader.ok_or_else(|| format!("{} v{version} is not known", table.name))?;
+    let json = json::decode(table, version, &mut reader).map_err(|problem| problem.to_string())?;
+    if reader.remaining() > 0 {
+        return Err(format!("{} bytes behind the message", reader.remaining()));
+    }
+    Ok((&table.root, json, version))
+}
+
+struct Comparison<'a> {
+    ids: &'a mut Ids,
+    path: String,
+    found: Vec<Difference>,
+}
+
+impl Comparison<'_> {
+    fn differ(&mut self, recorded: &str, now: &str) {
+        let short = |text: &str| match text.char_indices().nth(VALUE_MAX) {
+            Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+            None => text.to_owned(),
+        };
+        if self.found.len() < DIFFERENCES_MAX {
+            let path = self.path.clone();
+            self.found.push(Difference { path, recorded: short(recorded), now: short(now) });
+        }
+    }
+
+    fn at(&mut self, step: &str, then: impl FnOnce(&mut Self)) {
+        let length = self.path.len();
+        if !self.path.is_empty() && !step.starts_with('[') {
+            self.path.push('.');
+        }
+        self.path.push_str(step);
+        then(self);
+        self.path.truncate(length);
+    }
+
+    fn structure(&mut self, it: &'static Struct, version: i16, recorded: &Json, now: &Json) {
+        for field in it.fields.iter().filter(|it| it.versions.contains(version)) {
+            let (before, after) = (recorded.get(field.json), now.get(field.json));
+            if before.is_none() && after.is_none() {
+                continue;
+            }
+            // A tagged field that is not there has its default; only one that differs from it is ever written.
+            let absent = Json::Null;
+            let (before, after) = (before.unwrap_or(&absent), after.unwrap_or(&absent));
+            self.at(field.name, |this| this.field(field, version, before, after));
+        }
+        let unknown = json::UNKNOWN_TAGS;
+        if recorded.get(unknown) != now.get(unknown) {
+            let text = |it: &Json| it.get(unknown).map_or_else(|| "none".to_owned(), Json::to_string);
+            self.at(unknown, |this| this.differ(&text(recorded), &text(now)));
+        }
+    }
+
+    fn field(&mut self, field: &'static Field, version: i16, recorded: &Json, now: &Json) {
+        match (recorded, now) {
+            (Json::Array(before), Json::Array(after)) if field.array => {
+                self.array(field, version, before, after);
+            }
+            _ => self.one(field, version, recorded, now),
+        }
+    }
+
+    /// Elements with keys are met by their keys, in any order; others by their place.
+    fn array(&mut self, field: &'static Field, version: i16, recorded: &[Json], now: &[Json]) {
+        if recorded.len() != now.len() {
+            self.differ(&format!("{} elements", recorded.len()), &format!("{} elements", now.len()));
+        }
+        let keys = keys(field, version);
+        let mut taken = vec![false; now.len()];
+        for (i, before) in recorded.iter().enumerate() {
+            let same = |after: &Json| keys.iter().all(|key| before.get(key) == after.get(key));
+            let by_key = now.iter().zip(&taken).position(|(after, taken)| !taken && same(after));
+            let place = if keys.is_empty() { Some(i) } else { by_key };
+            let found = place.and_then(|place| Some((place, now.get(place)?)));
+            let Some((place, after)) = found else {
+                if recorded.len() == now.len() {
+                    self.at(&format!("[{i}]"), |this| this.differ(&before.to_string(), "not there"));
+                }
+                continue;
+            };
+            taken.iter_mut().skip(place).take(1).for_each(|it| *it = true);
+            self.at(&format!("[{i}]"), |this| this.one(field, version, before, after));
+        }
+    }
+
+    /// A value or an element.
+    fn one(&mut self, field: &'static Field, version: i16, recorded: &Json, now: &Json) {
+        if let (Type::Struct(it), Json::Object(_), Json::Object(_)) = (field.ty, recorded, now) {
+            return self.structure(it, version, recorded, now);
+        }
+        let equal = match meaning(field) {
+            Meaning::Plain => recorded == now,
+            Meaning::Id(realm) => self.ids.learn(realm, recorded, now),
+            Meaning::Time => is_set(recorded) == is_set(now),
+            Meaning::Masked => true,
+            Meaning::Records => return self.records(recorded, now),
+        };
+        if !equal {
+            self.differ(&recorded.to_string(), &now.to_string());
+        }
+    }
+
+    fn records(&mut self, recorded: &Json, now: &Json) {
+        let (Some(before), Some(after)) = (batches(recorded), batches(now)) else {
+            if recorded != now {
+                self.differ(&recorded.to_string(), &now.to_string());
+            }
+            return;
+        };
+        if before.len() != after.len() {
+            self.differ(&format!("{} batches", before.len()), &format!("{} batches", after.len()));
+            return;
+        }
+        for (i, (before, after)) in before.iter().zip(&after).enumerate() {
+            self.at(&format!("[{i}]"), |this| this.batch(before, after));
+        }
+    }
+
+    /// Leader epoch and checksum are the broker's own; times are only if the broker set them.
+    fn batch(&mut self, recorded: &Batch, now: &Batch) {
+        let producer = |it: &Batch| Json::Int(it.header.producer_id);
+        if !self.ids.learn(Realm::Producer, &producer(recorded), &producer(now)) {
+            self.at("producerId", |this| {
+                this.differ(&producer(recorded).to_string(), &producer(now).to_string());
+            });
+        }
+        let stamped = |it: &Batch| it.header.attributes.timestamp_type() == TimestampType::LogAppendTime;
+        let masked = stamped(recorded) && stamped(now);
+        let times =
+            |it: &Batch| if masked { (0, 0) } else { (it.header.base_timestamp, it.header.max_timestamp) };
+        let fields = |it: &Batch| {
+            let header = it.header;
+            [
+                ("baseOffset", header.base_offset),
+                ("attributes", header.attributes.0.into()),
+                ("lastOffsetDelta", header.last_offset_delta.into()),
+                ("baseTimestamp", times(it).0),
+                ("maxTimestamp", times(it).1),
+                ("producerEpoch", header.producer_epoch.into()),
+                ("baseSequence", header.base_sequence.into()),
+                ("recordCount", header.record_count.into()),
+            ]
+        };
+        for ((name, before), (_, after)) in fields(recorded).into_iter().zip(fields(now)) {
+            if before != after {
+                self.at(name, |this| this.differ(&before.to_string(), &after.to_string()));
+            }
+        }
+        if recorded.payload() != now.payload() {
+            let text = |it: &Batch| format!("{} bytes of records", it.payload().len());
+            self.at("records", |this| this.differ(&text(recorded), &text(now)));
+        }
+    }
+}
+
+/// The keys by which elements are met, unless one of them is an id that has another name now.
+fn keys(field: &Field, version: i16) -> Vec<&'static str> {
+    let Type::Struct(it) = field.ty else { return Vec::new() };
+    let keys: Vec<_> = it.fields.iter().filter(|it| it.map_key && it.versions.contains(version)).collect();
+    let plain = keys.iter().all(|it| meaning(it) == Meaning::Plain);
+    if plain { keys.iter().map(|it| it.json).collect() } else { Vec::new() }
+}
+
+fn is_set(time: &Json) -> bool {
+    !matches!(time, Json::Int(it) if *it < 0) && *time != Json::Null
+}
+
+/// The whole batches of a records field; nothing if it is null or holds something else.
+fn batches(value: &Json) -> Option<Vec<Batch>> {
+    let Json::String(text) = value else { return None };
+    let bytes = base64::decode(text, base64::STANDARD)?;
+    Batches::new(Bytes::from(bytes)).collect::<Result<_, _>>().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use wire::batch::BatchBuilder;
+    use wire::fetch::response::{FetchableTopicResponse, PartitionData};
+    use wire::metadata::response::{MetadataResponseBroker, MetadataResponseTopic};
+    use wire::{
+        ErrorCode, FetchResponse, JoinGroupResponse, MetadataResponse, Records, Response, Uuid, chunk, frame,
+    };
+
+    use super::*;
+
+    fn bytes<R: Response>(response: &R, version: i16) -> Bytes {
+        chunk::join(&frame::encode_response(response, version, 5).unwrap()).slice(4..)
+    }
+
+    fn differences<R: Response>(before: &R, after: &R, version: i16, ids: &mut Ids) -> Vec<String> {
+        let found = compare(R::KEY, version, &bytes(before, version), &bytes(after, version), ids);
+        found.iter().map(|it| format!("{}: {} -> {}", it.path, it.recorded, it.now)).collect()
+    }
+
+    fn metadata(node_id: i32, host: &str, topics: &[(&str, u8)]) -> MetadataResponse {
+        let topic = |(name, id): &(&str, u8)| MetadataResponseTopic {
+            name: Some((*name).into()),
+            topic_id: Uuid([*id; 16]),
+            ..Default::default()
+        };
+        MetadataResponse {
+            brokers: vec![MetadataResponseBroker {
+                node_id,
+                host: host.into(),
+                port: 1,
+                ..Default::default()
+            }],
+            cluster_id: Some(host.into()),
+            controller_id: node_id,
+            topics: topics.iter().map(topic).collect(),
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn ids_places_and_order_do_not_count() {
+        let mut ids = Ids::default();
+        let before = metadata(1, "a", &[("t", 1), ("u", 2)]);
+        assert_eq!(differences(&before, &metadata(7, "b", &[("u", 9), ("t", 8)]), 12, &mut ids), [""; 0]);
+        // Now t is 8.
+        let found = differences(&before, &metadata(7, "b", &[("t", 9), ("u", 8)]), 12, &mut ids);
+        assert_eq!(found.len(), 2);
+        assert!(found[0].starts_with("Topics[0].TopicId: "), "{found:?}");
+        let found = differences(&before, &metadata(7, "b", &[("t", 8)]), 12, &mut ids);
+        assert_eq!(found, ["Topics: 2 elements -> 1 elements"]);
+    }
+
+    #[test]
+    fn what_differs_has_a_path() {
+        let mut after = metadata(1, "a", &[("t", 1)]);
+        after.topics[0].error_code = ErrorCode::LEADER_NOT_AVAILABLE;
+        let found = differences(&metadata(1, "a", &[("t", 1)]), &after, 12, &mut Ids::default());
+        assert_eq!(found, ["Topics[0].ErrorCode: 0 -> 5"]);
+        let join = |generation| JoinGroupResponse { generation_id: generation, ..Default::default() };
+        let found = differences(&join(1), &join(2), 9, &mut Ids::default());
+        assert_eq!(found, ["GenerationId: 1 -> 2"]);
+    }
+
+    fn fetched(producer: i64, epoch: i32, value: &[u8]) -> FetchResponse {
+        let batch = BatchBuilder::new()
+            .producer(producer, 0, 0)
+            .leader_epoch(epoch)
+            .timestamp(10)
+            .push(None, Some(value))
+            .build();
+        let partition = PartitionData { records: Some(Records::from(batch)), ..Default::default() };
+        let topic = FetchableTopicResponse { partitions: vec![partition], ..Default::default() };
+        FetchResponse { session_id: epoch, responses: vec![topic], ..Default::default() }
+    }
+
+    #[test]
+    fn batches_by_their_fields() {
+        let mut ids = Ids::default();
+        let before = fetched(5, 1, b"value");
+        assert_eq!(differences(&before, &fetched(6, 2, b"value"), 17, &mut ids), [""; 0]);
+        assert_eq!(ids.now(Realm::Producer, &Json::Int(5)), Some(&Json::Int(6)));
+        let found = differences(&before, &fetched(6, 2, b"other"), 17, &mut ids);
+        let expected =
+            "Responses[0].Partitions[0].Records[0].records: 12 bytes of records -> 12 bytes of records";
+        assert_eq!(found, [expected]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_compared_as_it_is() {
+        let mut ids = Ids::default();
+        let of = |bytes: &'static [u8]| Bytes::from_static(bytes);
+        assert!(compare(9999, 0, &of(b"\0\0\0\x01x"), &of(b"\0\0\0\x02x"), &mut ids).is_empty());
+        assert_eq!(compare(9999, 0, &of(b"\0\0\0\x01x"), &of(b"\0\0\0\x01y"), &mut ids).len(), 1);
+        let good = bytes(&metadata(1, "a", &[]), 12);
+        assert_eq!(compare(3, 12, &good, &good.slice(..9), &mut ids).len(), 1);
+    }
+}
