@@ -12,6 +12,7 @@
 mod support;
 
 use bytes::Bytes;
+use support::chance::{Chance, mutate};
 use support::{hex, message, rows, unhex};
 use wire::message::{Erased, Failed};
 use wire::walk::{Visitor, walk};
@@ -19,18 +20,6 @@ use wire::{DecodeError, DecodeErrorKind, LogRecord, Reader, consumer_offsets, fr
 
 /// Changed copies of each vector.
 const MUTANTS: usize = 40;
-
-/// xorshift64*: enough chance for tests, the same on every machine.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % n.max(1)
-    }
-}
 
 /// The largest array that a message claims, to hold it against the bytes there are.
 #[derive(Default)]
@@ -86,9 +75,7 @@ fn cut_at_every_length() {
 
 #[test]
 fn changed_bytes() {
-    let seed = std::env::var("THALWEG_SEED").ok().and_then(|it| it.parse().ok()).unwrap_or(44_2026);
-    println!("seed {seed}");
-    let mut chance = Chance(seed);
+    let mut chance = Chance::seeded();
     let (mut refused, mut accepted) = (0, 0);
     for row in rows("messages.tsv.gz") {
         let (it, bytes) = (message(row.get("name")), row.bytes("hex"));
@@ -102,21 +89,6 @@ fn changed_bytes() {
     }
     println!("{refused} refused, {accepted} accepted");
     assert!(refused > 10_000 && accepted > 10_000);
-}
-
-/// One to three changes: a byte replaced, a run of ff (huge lengths), a byte gone, a byte more.
-fn mutate(bytes: &Bytes, chance: &mut Chance) -> Bytes {
-    let mut out = bytes.to_vec();
-    for _ in 0..=chance.below(3) {
-        let at = chance.below(out.len());
-        match chance.below(4) {
-            0 => out.iter_mut().skip(at).take(1).for_each(|it| *it = chance.below(256) as u8),
-            1 => out.iter_mut().skip(at).take(4).for_each(|it| *it = 0xff),
-            2 if !out.is_empty() => drop(out.remove(at)),
-            _ => out.insert(at, chance.below(256) as u8),
-        }
-    }
-    out.into()
 }
 
 /// wire.md 10: a count is held against the least size of its elements before there is any room made for them.

@@ -11,6 +11,7 @@ use std::process::ExitCode;
 const USAGE: &str = "usage: cargo xtask COMMAND
   ci                               all that a change must pass, in the order of cost
   tidy                             repository rules: arrows between crates, file sizes, docs of handlers
+  fuzz [--seconds N]               random bytes against all decoders; 60 seconds
   footprint                        start-up time and idle memory of the release build
   interop LANE [--full] [--release] [-- ARG...]
                                    one lane of interop/ against a broker built from this tree";
@@ -21,11 +22,26 @@ fn main() -> ExitCode {
     match args.as_slice() {
         ["ci"] => ci(),
         ["tidy"] => tidy::main(),
+        ["fuzz"] => fuzz("60"),
+        ["fuzz", "--seconds", seconds] => fuzz(seconds),
         ["footprint"] => footprint::main(),
         ["interop", lane, rest @ ..] => interop::main(lane, rest),
         _ => {
             eprintln!("{USAGE}");
             ExitCode::from(2)
+        }
+    }
+}
+
+/// The fuzz test of `wire` for a given time; it keeps inputs that fail in a file and prints its name.
+fn fuzz(seconds: &str) -> ExitCode {
+    let seconds = format!("THALWEG_FUZZ_SECONDS={seconds}");
+    let words = ["env", &seconds, "cargo", "test", "-p", "wire", "--test", "fuzz", "--", "--nocapture"];
+    match run::step("fuzz", &words) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            eprintln!("{problem}");
+            ExitCode::FAILURE
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The golden vectors as rows.
 #![allow(dead_code, unreachable_pub)] // each test program uses its part
 
+pub mod chance;
+
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
