@@ -17,6 +17,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("broker", &["wire", "catalog", "coordinator", "storage"]),
     ("thalweg", &["wire", "catalog", "coordinator", "storage", "broker", "client"]),
     ("client", &["wire"]),
+    ("bench", &["wire"]),
     ("testkit", &[]),
     ("xtask", &[]),
 ];

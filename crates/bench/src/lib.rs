@@ -1,0 +1,9 @@
+//! Measurements for developers. Each is one run of one program that measures both sides in turns and prints their
+//! ratio: times of single runs are not comparable on a busy machine.
+//!
+//! `cargo run --release -p bench -- codec` and `… -- proxy`; README of the results: `docs/design/measurements.md`.
+
+pub mod cases;
+pub mod codec;
+pub mod forward;
+pub mod proxy;
