@@ -36,12 +36,17 @@ fn split(text: &str) -> Vec<Row> {
     lines.map(|line| Row { names: names.clone(), columns: split(line) }).collect()
 }
 
-/// A packed file of golden bytes.
-pub fn vectors(file: &str) -> Vec<Row> {
+/// The text of a packed file of golden bytes.
+pub fn text(file: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wire/golden").join(file);
     let mut text = String::new();
     GzDecoder::new(File::open(path).unwrap()).read_to_string(&mut text).unwrap();
-    split(&text)
+    text
+}
+
+/// The lines of a packed file of golden bytes.
+pub fn vectors(file: &str) -> Vec<Row> {
+    split(&text(file))
 }
 
 /// A golden file of this crate.

@@ -1,0 +1,116 @@
+//! Frames in a row, lone responses, vectors in files.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
+
+mod support;
+
+use bytes::Bytes;
+use explain::check::check;
+use explain::frame::split;
+use explain::session::{Hint, Session};
+use explain::smallest::Build;
+use explain::{Direction, Lookup, Options, What};
+use support::{text, vectors};
+
+/// wire.md 18.3.1: requests and responses of a stream, none of which says what it is.
+#[test]
+fn a_conversation() {
+    let rows = vectors("frames.tsv.gz");
+    let stream: Vec<u8> = rows.iter().flat_map(|it| it.bytes("frame")).collect();
+    let frames = split(&Bytes::from(stream));
+    assert_eq!(frames.len(), rows.len());
+    let mut session = Session::new(Options::default(), Hint::default());
+    for (frame, row) in frames.iter().zip(&rows) {
+        let found = session.explain(frame, None);
+        let direction = match row.get("direction") {
+            "request" => Direction::Request,
+            _ => Direction::Response,
+        };
+        let place = format!("{} {} {}", row.get("case"), row.get("api"), row.get("direction"));
+        assert_eq!(found.explained.what, What::Frame(direction), "{place}");
+        assert_eq!(found.explained.api.unwrap().name(), row.get("api"), "{place}");
+        assert!(found.candidates.is_empty(), "{place}");
+    }
+}
+
+/// wire.md 18.3.3: candidates of a lone response; the right one is among the best.
+#[test]
+fn a_lone_response() {
+    let api = Lookup::default().api("StreamsGroupDescribe").unwrap();
+    let frame = Build::default().response(&api, 0);
+    let mut session = Session::new(Options::default(), Hint::default());
+    let found = session.explain(&frame, None);
+    assert_eq!(found.explained.what, What::Frame(Direction::Response));
+    let best: Vec<_> = found.candidates.iter().map(|it| (it.api.name(), it.version)).collect();
+    assert!(best.contains(&("StreamsGroupDescribe", 0)), "{best:?}");
+    let ids: Vec<_> = found.explained.diagnostics().iter().map(|it| it.id.as_str()).collect();
+    assert!(ids.contains(&"N-ASSUMED"), "{ids:?}");
+    // With the API said, nothing is guessed.
+    let hint = Hint { direction: None, api: Some(api), version: Some(0) };
+    let found = Session::new(Options::default(), hint).explain(&frame, None);
+    assert!(found.explained.diagnostics().is_empty() && found.candidates.is_empty());
+}
+
+/// wire.md 1.6: produce without acks is not answered, so its correlation id matches nothing.
+#[test]
+fn no_answer_without_acks() {
+    let produce = Lookup::default().api("Produce").unwrap();
+    let request = Build::default().request(&produce, 9);
+    let mut session = Session::new(Options::default(), Hint::default());
+    session.explain(&request, Some(Direction::Request));
+    let heartbeat = Lookup::default().api("Heartbeat").unwrap();
+    session.explain(&Build::default().request(&heartbeat, 4), Some(Direction::Request));
+    let answer = session.explain(&Build::default().response(&heartbeat, 4), Some(Direction::Response));
+    assert_eq!(answer.explained.api.unwrap().name(), "Heartbeat");
+}
+
+/// Metadata tells the name behind an id, and with it that records are the coordinator's.
+#[test]
+fn topics_by_id() {
+    let id = wire::Uuid([7; 16]);
+    let lookup = Lookup::default();
+    let build = |json: &str| {
+        explain::assemble::assemble(&wire::json::parse(json).unwrap(), &Default::default(), lookup).unwrap()
+    };
+    let metadata = build(&format!(
+        r#"{{"api":"Metadata","version":12,"direction":"response","correlationId":1,"body":{{"throttleTimeMs":0,"brokers":[],"clusterId":null,
+        "controllerId":1,"topics":[{{"errorCode":0,"name":"__consumer_offsets","topicId":"{id}","isInternal":true,"partitions":[],
+        "topicAuthorizedOperations":0}}]}}}}"#
+    ));
+    let batch = wire::batch::BatchBuilder::new().push(Some(b"\x00\x11\x00\x02g1"), None).build();
+    let records = wire::base64::encode(&batch, wire::base64::STANDARD);
+    let produce = build(&format!(
+        r#"{{"api":"Produce","version":13,"correlationId":2,"body":{{"transactionalId":null,"acks":-1,"timeoutMs":1,
+        "topicData":[{{"topicId":"{id}","partitionData":[{{"index":0,"records":"{records}"}}]}}]}}}}"#
+    ));
+    let ask = build(
+        r#"{"api":"Metadata","version":12,"correlationId":1,"body":{"topics":[],"allowAutoTopicCreation":false,"includeTopicAuthorizedOperations":false}}"#,
+    );
+    let mut session = Session::new(Options::default(), Hint::default());
+    session.explain(&ask, None);
+    session.explain(&metadata, None);
+    let found = session.explain(&produce, None).explained;
+    let path = "TopicData[0].PartitionData[0].Records.RecordBatch[0].Record[0].key.GroupId";
+    assert_eq!(explain::text::value(&found.find(path).last().unwrap().value).unwrap(), "\"g1\"");
+}
+
+/// Files of vectors agree; a changed byte does not.
+#[test]
+fn files_of_vectors() {
+    for (file, cases) in [
+        ("messages.tsv.gz", 3197),
+        ("frames.tsv.gz", 68),
+        ("batches.txt.gz", 27),
+        ("coordinator_records.tsv.gz", 127),
+    ] {
+        let report = check(&text(file)).unwrap();
+        assert_eq!((report.cases, report.failures), (cases, Vec::new()), "{file}");
+    }
+    let head = "# name\tversion\tcase\tflags\tunknown_tags\thex\tjson\n";
+    let line = |hex: &str| format!("{head}HeartbeatResponse\t0\tx\t-\t-\t{hex}\t{{\"errorCode\":1}}\n");
+    assert!(check(&line("0001")).unwrap().failures.is_empty());
+    let report = check(&line("0002")).unwrap();
+    assert_eq!(report.cases, 1);
+    assert!(report.failures[0].starts_with("line 2: HeartbeatResponse 0 x: decoded JSON is"), "{report:?}");
+    assert!(!check(&line("000100")).unwrap().failures.is_empty());
+    assert!(check("a\tb\n").is_err());
+}

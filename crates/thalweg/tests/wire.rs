@@ -1,0 +1,192 @@
+//! `thalweg wire` as a process: exit codes, input in and output out (wire.md part II, `cli.md` 4.3 and 4.9).
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+use std::io::Write as _;
+use std::process::{Command, Output, Stdio};
+
+/// DescribeGroups v6, the smallest request and response.
+const REQUEST: &str = "0000000f000f00060000000000000002010000";
+const RESPONSE: &str = "0000001f000000000000000000020000010101010102010101010101000000000000000000";
+
+fn wire_with(arguments: &[&str], input: &[u8]) -> Output {
+    let mut process = Command::new(env!("CARGO_BIN_EXE_thalweg"))
+        .arg("wire")
+        .args(arguments)
+        .env_clear()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A command that fails before it reads closes the pipe.
+    let _ = process.stdin.take().unwrap().write_all(input);
+    process.wait_with_output().unwrap()
+}
+
+fn wire(arguments: &[&str]) -> Output {
+    wire_with(arguments, b"")
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+fn hexed(text: &str) -> Vec<u8> {
+    (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).unwrap()).collect()
+}
+
+/// Issue 6, wire.md 17.4: 19 and 35 bytes.
+#[test]
+fn smallest() {
+    let done = wire(&["smallest", "DescribeGroups", "--version", "6"]);
+    assert_eq!(done.status.code(), Some(0));
+    let out = text(&done.stdout);
+    assert!(out.contains("request size       19 bytes\nresponse size      35 bytes\n"), "{out}");
+    assert!(out.contains("byte layout (19 bytes, 16 bytes per row)\n"));
+    assert!(out.contains("DescribeGroupsResponse message v6 [0x0000, 35B]\n"));
+    assert!(!out.contains('\u{1b}'), "colours are for terminals");
+    // The layout can be read back.
+    let one = wire(&["smallest", "15", "--version", "6", "--request", "--schema", "none"]);
+    let layout = text(&one.stdout).split("\n\n").nth(1).unwrap().to_owned();
+    let again = wire_with(&["decode", "-o", "kafka"], layout.as_bytes());
+    assert!(text(&again.stdout).contains("\"api\": \"DescribeGroups\""), "{}", text(&again.stderr));
+    let draft = wire(&["smallest", "StreamsGroupInitialize", "--draft"]);
+    assert_eq!(draft.status.code(), Some(0), "{}", text(&draft.stderr));
+}
+
+/// Issue 6: unknown API or version: 3, with the nearest names and the valid range.
+#[test]
+fn what_is_not_there() {
+    for (arguments, words) in [
+        (&["smallest", "DescribeGroup"][..], "there is no DescribeGroup; nearest: DescribeGroups"),
+        (&["smallest", "DescribeGroups", "--version", "7"], "DescribeGroups has no version 7; valid: 0-6"),
+        (&["schema", "Nonsense"], "nearest: "),
+        (&["diff", "DescribeGroups", "5", "9"], "has no version 9"),
+        (&["at", "0x13", REQUEST], "there is no byte 0x0013; there are 19 bytes"),
+        (&["path", "Groups[1]", REQUEST], "there is no field Groups[1]"),
+        (&["smallest", "StreamsGroupInitialize"], "nearest: "),
+        (&["decode", "--response", "--api", "Fetch", "--version", "99", RESPONSE], "valid: 4-"),
+    ] {
+        let done = wire(arguments);
+        assert_eq!(done.status.code(), Some(3), "{arguments:?}: {}", text(&done.stderr));
+        assert!(text(&done.stderr).contains(words), "{arguments:?}: {}", text(&done.stderr));
+    }
+    for wrong in
+        [&["decode", "no bytes!"][..], &["smallest"], &["decode", "-o", "xml"], &["encode", "/no/file"]]
+    {
+        assert_eq!(wire(wrong).status.code(), Some(2), "{wrong:?}");
+    }
+}
+
+/// wire.md 18: from stdin in any dress; errors end with 1 after the tree.
+#[test]
+fn decode() {
+    let raw = hexed(REQUEST);
+    for input in [REQUEST.as_bytes(), &raw, b"AAAADwAPAAYAAAAAAAAAAgEAAA=="] {
+        let done = wire_with(&["decode"], input);
+        assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+        assert!(text(&done.stdout).contains("string[0] string = \"\" (compact, len+1=1) [0x0010, 1B]"));
+    }
+    // A response with its request before it.
+    let both = wire(&["decode", &format!("{REQUEST}{RESPONSE}")]);
+    let out = text(&both.stdout);
+    assert!(
+        out.contains("1 of 2, request, from byte 0x0000\n")
+            && out.contains("2 of 2, response, from byte 0x0013\n")
+    );
+    // A lone one: what it may be.
+    let lone = wire(&["decode", RESPONSE]);
+    assert!(text(&lone.stdout).contains("The request of this response is not known."));
+    let broken = wire(&["decode", "0000000f000f000600000000000000027f0000"]);
+    assert_eq!(broken.status.code(), Some(1));
+    assert!(text(&broken.stdout).contains("undecoded bytes"), "{}", text(&broken.stdout));
+    assert!(text(&broken.stderr).contains("E-LEN Groups[0] at 0x0010"), "{}", text(&broken.stderr));
+    let odd = "0000000f000f00060000000000000002010700";
+    assert_eq!(wire(&["decode", odd]).status.code(), Some(0));
+    assert_eq!(wire(&["decode", "--strict", odd]).status.code(), Some(1));
+    let record = wire(&[
+        "decode",
+        "--topic",
+        "__consumer_offsets",
+        "--key",
+        "001100026731",
+        "--value",
+        "00000000000700",
+    ]);
+    assert!(text(&record.stdout).contains("StreamsGroupMetadataKey struct"), "{}", text(&record.stderr));
+}
+
+/// 19, invariant 5: byte to field and back.
+#[test]
+fn places() {
+    let at = wire(&["at", "0x10", REQUEST, "--no-descriptions"]);
+    let lines: Vec<_> = text(&at.stdout).lines().map(str::trim_start).collect();
+    assert_eq!(
+        lines,
+        [
+            "DescribeGroupsRequest message v6 [0x0000, 19B]",
+            "+-- DescribeGroupsRequest struct [0x000f, 4B]",
+            "+-- Groups []string = 1 element [0x000f, 2B]",
+            "+-- string[0] string = \"\" (compact, len+1=1) [0x0010, 1B]",
+        ]
+    );
+    let path = wire(&["path", "Header.client_id", REQUEST, "-o", "json"]);
+    assert!(text(&path.stdout).contains("\"offset\": 12"), "{}", text(&path.stdout));
+    let option = wire(&["smallest", "DescribeGroups", "--version", "6", "--request", "--path", "Groups"]);
+    assert!(text(&option.stdout).contains("+-- Groups []string"), "{}", text(&option.stderr));
+}
+
+/// Decode, edit, encode, in both forms of JSON.
+#[test]
+fn encode() {
+    for form in ["json", "kafka"] {
+        let decoded = wire(&["decode", "-o", form, REQUEST]);
+        let encoded = wire_with(&["encode"], &decoded.stdout);
+        assert_eq!(text(&encoded.stdout).trim_end(), REQUEST, "{form}: {}", text(&encoded.stderr));
+        let edited = text(&decoded.stdout)
+            .replace("\"value\": false", "\"value\": true")
+            .replace("\"includeAuthorizedOperations\": false", "\"includeAuthorizedOperations\": true");
+        let edited = edited
+            .replace("\"includeAuthorizedOperations\":false", "\"includeAuthorizedOperations\":true")
+            .replace("\"value\":false", "\"value\":true");
+        let encoded = wire_with(&["encode", "--to", "raw"], edited.as_bytes());
+        assert_eq!(encoded.stdout, hexed(&format!("{}0100", &REQUEST[..34])), "{form}");
+    }
+    let bare = wire_with(&["encode", "--api", "DescribeGroups", "--version", "6"], br#"{"groups":[""]}"#);
+    assert_eq!(text(&bare.stdout).trim_end(), REQUEST, "{}", text(&bare.stderr));
+    let wrong = wire_with(&["encode", "--api", "DescribeGroups"], br#"{"group":1}"#);
+    assert_eq!(wrong.status.code(), Some(1));
+    assert!(text(&wrong.stderr).contains("body.group: "), "{}", text(&wrong.stderr));
+}
+
+/// Files of vectors, plain and packed: a line per mismatch, the count at last, 6 if one failed.
+#[test]
+fn check() {
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../wire/golden/coordinator_records.tsv.gz");
+    let done = wire(&["check", golden]);
+    assert_eq!((done.status.code(), text(&done.stdout)), (Some(0), "127 cases, 0 failed\n"));
+    let file = std::env::temp_dir().join(format!("thalweg-wire-{}.txt", std::process::id()));
+    let lines = "# name\tversion\tcase\tflags\tunknown_tags\thex\tjson\n\
+                 HeartbeatResponse\t0\tgood\t-\t-\t0001\t{\"errorCode\":1}\n\
+                 HeartbeatResponse\t0\tbad\t-\t-\t0002\t{\"errorCode\":1}\n";
+    std::fs::write(&file, lines).unwrap();
+    let done = wire(&["check", file.to_str().unwrap()]);
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(done.status.code(), Some(6));
+    let out: Vec<_> = text(&done.stdout).lines().collect();
+    assert_eq!(out.len(), 2);
+    assert!(out[0].contains("line 3: HeartbeatResponse 0 bad: decoded JSON is"), "{out:?}");
+    assert_eq!(out[1], "2 cases, 1 failed");
+}
+
+#[test]
+fn schema_and_diff() {
+    let schema = wire(&["schema", "DescribeGroupsRequest", "--no-descriptions"]);
+    assert!(text(&schema.stdout).contains("IncludeAuthorizedOperations  bool"), "{}", text(&schema.stdout));
+    let json = wire(&["schema", "Metadata", "--version", "12", "--request", "-o", "json"]);
+    assert!(text(&json.stdout).contains("\"flexibleVersions\": \"9+\""));
+    let diff = wire(&["diff", "DescribeGroups", "5", "6"]);
+    assert!(text(&diff.stdout).contains("+ Groups[].ErrorMessage: string, nullable, default null"));
+    let draft = wire(&["diff", "StreamsGroupHeartbeat", "newer", "0"]);
+    assert!(text(&draft.stdout).contains("(draft newer) -> StreamsGroupHeartbeatRequest v0"));
+}
