@@ -263,7 +263,7 @@ impl<'a> Scan<'a> {
     pub(crate) fn diagnostic(&self, id: Id, offset: usize, found: impl Into<String>) -> Diagnostic {
         let severity = match id.severity() {
             Severity::Warning if self.options.strict => Severity::Error,
-            it => it,
+            it @ (Severity::Note | Severity::Warning | Severity::Error) => it,
         };
         let (path, inflated) = (self.path.clone(), self.inflated);
         Diagnostic { id, severity, path, offset, inflated, found: found.into() }
@@ -403,8 +403,9 @@ impl<'a> Scan<'a> {
     /// The rest of the region, which could not be read.
     fn undecoded(&mut self, diagnostic: Diagnostic) {
         self.troubles += 1;
-        let follows = self.cut_off && !self.inflated && self.end == self.bytes.len();
-        if !self.quiet && !(follows && matches!(diagnostic.id, Id::Short | Id::Length)) {
+        let cut_off = self.cut_off && !self.inflated && self.end == self.bytes.len();
+        let follows = cut_off && matches!(diagnostic.id, Id::Short | Id::Length);
+        if !self.quiet && !follows {
             self.pending.push(diagnostic);
         }
         if self.at < self.end {
@@ -417,14 +418,14 @@ impl<'a> Scan<'a> {
 
     /// A secret that ends where the cursor is: its bytes are not shown unless that is wanted.
     pub(crate) fn conceal(&mut self, value: Value) -> Value {
-        match value {
-            Value::Text(it) | Value::Bytes(it) if !self.options.show_secrets && !it.is_empty() => {
-                if !self.inflated && !self.quiet {
-                    self.hidden.push(self.at - it.len()..self.at);
-                }
-                Value::Hidden(it.len())
-            }
-            it => it,
+        let (Value::Text(it) | Value::Bytes(it)) = &value else { return value };
+        let length = it.len();
+        if self.options.show_secrets || length == 0 {
+            return value;
         }
+        if !self.inflated && !self.quiet {
+            self.hidden.push(self.at - length..self.at);
+        }
+        Value::Hidden(length)
     }
 }

@@ -18,7 +18,6 @@ struct Chance(u64);
 impl Chance {
     fn new() -> Self {
         let seed = std::env::var("THALWEG_SEED").ok().and_then(|it| it.parse().ok()).unwrap_or(0x5eed);
-        println!("THALWEG_SEED={seed}");
         Self(seed | 1)
     }
 
@@ -59,6 +58,7 @@ fn covers(explained: &Explained, place: &str) {
 #[test]
 fn damaged_vectors() {
     let (mut chance, options) = (Chance::new(), Options::default());
+    println!("THALWEG_SEED={}", chance.0);
     for row in vectors("messages.tsv.gz") {
         let table = wire::table::message(row.get("name")).unwrap();
         for _ in 0..2 {

@@ -1,9 +1,13 @@
 //! What holds for every tree (wire.md 19), over all vectors of the repository.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test may panic"
+)]
 
 mod support;
 
-use bytes::Bytes;
 use explain::{Explained, Lookup, Node, Options, Severity, Value};
 use support::{unhex, vectors};
 use wire::Reader;
@@ -196,7 +200,7 @@ fn coordinator_records() {
         }
         let batch = wire::batch::BatchBuilder::new().push(Some(&key), value.as_deref()).build();
         let options = Options { topic: Some(format!("__{topic}")), ..shown() };
-        let explained = explain::records(&Bytes::from(batch), &options);
+        let explained = explain::records(&batch, &options);
         check(&explained, &place);
         let record_type = explained.find("RecordBatch[0].Record[0].key.record_type");
         assert_eq!(record_type.last().unwrap().value, Value::Int(row.number("type")), "{place}");

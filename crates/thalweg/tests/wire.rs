@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 /// DescribeGroups v6, the smallest request and response.
 const REQUEST: &str = "0000000f000f00060000000000000002010000";
-const RESPONSE: &str = "0000001f000000000000000000020000010101010102010101010101000000000000000000";
+const RESPONSE: &str = "0000001f00000000000000000002000001010101010201010101010100000000000000";
 
 fn wire_with(arguments: &[&str], input: &[u8]) -> Output {
     let mut process = Command::new(env!("CARGO_BIN_EXE_thalweg"))

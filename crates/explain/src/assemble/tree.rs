@@ -95,7 +95,9 @@ impl<'a> Part<'a> {
         match self.value()? {
             Json::Int(it) => Ok(*it),
             Json::String(it) => it.parse().or_else(|_| self.fail("expected an integer")),
-            _ => self.fail("expected an integer"),
+            Json::Null | Json::Bool(_) | Json::Float(_) | Json::Array(_) | Json::Object(_) => {
+                self.fail("expected an integer")
+            }
         }
     }
 
@@ -230,10 +232,10 @@ impl<'a> Part<'a> {
     fn leaf(self) -> Result<Vec<u8>> {
         let mut writer = Writer::new();
         match self.ty() {
-            "bool" => match self.value()? {
-                Json::Bool(it) => writer.bool(*it),
-                _ => return self.fail("expected true or false"),
-            },
+            "bool" => {
+                let Json::Bool(it) = self.value()? else { return self.fail("expected true or false") };
+                writer.bool(*it);
+            }
             "int8" => writer.i8(self.small()?),
             "int16" => writer.i16(self.small()?),
             "uint16" => writer.u16(self.small()?),
@@ -265,7 +267,7 @@ impl<'a> Part<'a> {
             Json::String(it) => {
                 it.replace("Infinity", "inf").parse().or_else(|_| self.fail("expected a number"))
             }
-            _ => self.fail("expected a number"),
+            Json::Null | Json::Bool(_) | Json::Array(_) | Json::Object(_) => self.fail("expected a number"),
         }
     }
 
