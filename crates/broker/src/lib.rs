@@ -24,6 +24,7 @@ pub mod partitions;
 pub mod producer_ids;
 mod router;
 pub mod settings;
+mod settle;
 pub mod shards;
 mod start;
 mod stop;

@@ -30,6 +30,7 @@ use crate::net::listener::{self, Connections, Listener};
 use crate::partitions::Partitions;
 use crate::producer_ids::ProducerIds;
 use crate::settings::Settings;
+use crate::settle;
 use crate::shards::Shards;
 use crate::stop::{self, Stop, Stopper};
 use crate::txn::TRANSACTIONS_TOPIC;
@@ -99,6 +100,7 @@ impl Running {
         let (stop, stopped) = stop::order();
         let mut tasks = vec![tokio::spawn(upkeep(broker.clone(), stopped.clone()))];
         tasks.push(tokio::spawn(departures::tell(broker.clone(), stopped.clone())));
+        tasks.push(tokio::spawn(settle::settle(broker.clone(), stopped.clone())));
         for (listener, socket) in bound {
             info!(listener = %listener.name, address = %listener.bound, "accepting requests");
             tasks.push(tokio::spawn(listener::accept(broker.clone(), listener, socket, stopped.clone())));

@@ -697,3 +697,76 @@ async fn open_transactions_survive_a_restart() {
     assert_eq!(offset(&mut connection, true).await, (ErrorCode::NONE, 7), "markers are read at a load");
     broker.stop().await;
 }
+
+/// `storage.md` 5.6: where a partition has transactions open that their coordinator does not know or has ended without
+/// it, as after a loss of durable data, a start writes the markers that nobody else would.
+#[tokio::test]
+async fn a_start_settles_transactions_that_no_coordinator_would_end() {
+    use storage::partition::Origin;
+    let (broker, mut connection) = start().await;
+    let id = broker.broker().catalog.image().topic(TOPIC).unwrap().id;
+    let producer = init(&mut connection, ID).await;
+    let partition = |index| broker.broker().partitions.get(id, index).unwrap();
+    let lost = |index, producer, value| {
+        let origin = Origin::Coordinator { transaction_version: 0 };
+        partition(index).append(&batch(producer, 0, value), origin, 1_000).unwrap();
+    };
+    // Ongoing on partition 0, which will be ended by its coordinator; partition 1 had it too once, and so had an
+    // unknown producer.
+    lost(1, producer, "of a transaction before");
+    lost(1, (producer.0 + 1_000, 0), "of nobody");
+    assert_eq!(write(&mut connection, 12, producer, 0, "a").await, (ErrorCode::NONE, 0));
+    let next = end(&mut connection, 5, producer, true).await;
+    stable(&mut connection, 2).await;
+    assert_eq!(write(&mut connection, 12, next, 0, "open").await, (ErrorCode::NONE, 2));
+    let broker = broker.restart().await;
+    let partition = broker.broker().partitions.get(id, 1).unwrap();
+    let patience = async {
+        while partition.last_stable_offset() < 4 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(common::PATIENCE, patience).await.expect("the transactions hang");
+    let mut connection = broker.connect().await;
+    let open = read(&mut connection, 1, 0).await;
+    assert_eq!(
+        (values(&open), open.last_stable_offset),
+        (vec!["a".to_owned()], 2),
+        "is left to its coordinator"
+    );
+    // Partition 1: the one of nobody is aborted. The other one belongs to a transaction before the ongoing one.
+    assert_eq!(partition.open_transactions(), []);
+    let states: Vec<_> = partition.producers().iter().map(|(id, it)| (id, it.epoch)).collect();
+    assert_eq!(states, [(producer.0, producer.1), (producer.0 + 1_000, 0)]);
+    find(&mut connection, 1, ID).await;
+    end(&mut connection, 5, next, true).await;
+    assert_eq!(values(&stable(&mut connection, 4).await), ["a", "open"]);
+    broker.stop().await;
+}
+
+/// Traps 19, 21 and 48 of `broker-core` 25: a topic that is made again knows nothing of the producers, transactions and
+/// markers of the one before.
+#[tokio::test]
+async fn a_topic_made_again_knows_no_producer() {
+    use catalog::command::{DeleteTopics, TopicRef};
+    let (broker, mut connection) = start().await;
+    let producer = init(&mut connection, ID).await;
+    assert_eq!(write(&mut connection, 12, producer, 0, "old").await, (ErrorCode::NONE, 0));
+    let gone = DeleteTopics { topics: vec![TopicRef::Name(TOPIC.into())] };
+    broker.broker().catalog.submit(gone).await.unwrap();
+    create(broker.broker()).await;
+    assert_eq!(producers(&mut connection, TOPIC, 0).await.active_producers, []);
+    assert_eq!(latest(&mut connection, 1).await, 0);
+    // The markers of the old transaction go to partitions of that name, and hurt nobody.
+    let next = end(&mut connection, 5, producer, true).await;
+    let patience = async {
+        while latest(&mut connection, 1).await < 1 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(common::PATIENCE, patience).await.expect("the marker does not come");
+    assert_eq!(write(&mut connection, 12, next, 0, "new").await, (ErrorCode::NONE, 1));
+    end(&mut connection, 5, next, true).await;
+    assert_eq!(values(&stable(&mut connection, 3).await), ["new"]);
+    broker.stop().await;
+}

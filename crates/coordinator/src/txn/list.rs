@@ -34,6 +34,12 @@ pub(super) fn describe(step: &Step<'_>, id: &Str) -> Described {
     }
 }
 
+/// All that is known of producers, by their ids in ascending order.
+pub(super) fn find(step: &Step<'_>, producers: &[i64]) -> Vec<super::Transaction> {
+    let all = step.hard().transactions().map(|(_, it)| it);
+    all.filter(|it| producers.binary_search(&it.producer_id).is_ok()).cloned().collect()
+}
+
 fn topics(partitions: &BTreeSet<TopicPartition>) -> Vec<TopicData> {
     let mut topics: Vec<TopicData> = Vec::new();
     for TopicPartition { topic, index } in partitions {

@@ -121,6 +121,7 @@ fn answer(step: &mut Step<'_>, request: &TxnRequest) -> Result<TxnReply, NeedsId
             TxnReply::Describe(ids.iter().map(|id| list::describe(step, id)).collect())
         }
         TxnRequest::List(it) => TxnReply::List(list::list(step, it)),
+        TxnRequest::Find(producers) => TxnReply::Find(list::find(step, producers)),
     })
 }
 

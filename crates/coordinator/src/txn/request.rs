@@ -7,7 +7,7 @@ use wire::describe_transactions::response::TransactionState as Described;
 use wire::list_transactions::response::TransactionState as Listed;
 use wire::{ErrorCode, Str};
 
-use super::state::State;
+use super::state::{State, Transaction};
 
 /// A partition by the name of its topic, as transactions know them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -70,6 +70,8 @@ pub enum TxnRequest {
     EndTxn(EndTxn),
     Describe(Vec<Str>),
     List(ListTransactions),
+    /// What is known of these producer ids, for partitions that have a transaction open after a start.
+    Find(Vec<i64>),
 }
 
 impl TxnRequest {
@@ -82,6 +84,7 @@ impl TxnRequest {
             Self::EndTxn(_) => TxnReply::EndTxn(Err(code)),
             Self::Describe(_) => TxnReply::Describe(Vec::new()),
             Self::List(_) => TxnReply::List(Vec::new()),
+            Self::Find(_) => TxnReply::Find(Vec::new()),
         }
     }
 }
@@ -97,6 +100,8 @@ pub enum TxnReply {
     EndTxn(Result<(i64, i16), ErrorCode>),
     Describe(Vec<Described>),
     List(Vec<Listed>),
+    /// Without those that are not known.
+    Find(Vec<Transaction>),
 }
 
 /// Work that a transaction shard asks its host to do.

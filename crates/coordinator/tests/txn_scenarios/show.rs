@@ -113,6 +113,7 @@ pub(crate) fn reply(asked: &str, reply: &TxnReply) -> String {
             };
             described.iter().map(line).collect()
         }
+        TxnReply::Find(found) => found.iter().map(|it| format!("{it:?}")).collect(),
         TxnReply::List(listed) if listed.is_empty() => vec!["nothing".to_owned()],
         TxnReply::List(listed) => {
             let line = |it: &wire::list_transactions::response::TransactionState| {

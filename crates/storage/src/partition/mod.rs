@@ -279,6 +279,14 @@ impl Partition {
         self.state.lock().producers.clone()
     }
 
+    /// Id and epoch of each producer whose transaction is open.
+    #[must_use]
+    pub fn open_transactions(&self) -> Vec<(i64, i16)> {
+        let state = self.state.lock();
+        let open = state.producers.iter().filter(|(_, producer)| producer.transaction.is_some());
+        open.map(|(id, producer)| (id, producer.epoch)).collect()
+    }
+
     /// The leader epochs. Copies.
     #[must_use]
     pub fn epochs(&self) -> Epochs {

@@ -204,7 +204,9 @@ impl State {
             return Ok(());
         }
         self.producers.check_epoch_of(producer_id, epoch)?;
-        if verifies && !self.verifications.admits(producer_id, guard) {
+        // A transaction of an older epoch that is open lost its marker; the new one must not take its records along.
+        let is_open = || self.producers.get(producer_id).is_some_and(|it| it.transaction.is_some());
+        if verifies && (is_open() || !self.verifications.admits(producer_id, guard)) {
             return Err(AppendError::NotInTransaction(format!(
                 "no transaction of producer {producer_id} and epoch {epoch} is open here"
             )));

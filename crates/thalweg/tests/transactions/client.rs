@@ -202,7 +202,12 @@ impl Producer {
     }
 
     /// Commits a position of the group as part of the transaction.
-    pub(crate) async fn commit_position(&mut self, link: &mut Link, place: Place, offset: i64) -> Result<(), Doomed> {
+    pub(crate) async fn commit_position(
+        &mut self,
+        link: &mut Link,
+        place: Place,
+        offset: i64,
+    ) -> Result<(), Doomed> {
         if !self.v2 {
             let request = AddOffsetsToTxnRequest {
                 transactional_id: Str::from(self.id.as_str()),
@@ -324,8 +329,16 @@ impl Reader {
             sleep(AGAIN).await;
             return Vec::new();
         }
-        assert!(data.last_stable_offset >= self.last_stable, "the last stable offset of {:?} went back", self.place);
-        assert!(data.high_watermark >= self.high_watermark, "the high watermark of {:?} went back", self.place);
+        assert!(
+            data.last_stable_offset >= self.last_stable,
+            "the last stable offset of {:?} went back",
+            self.place
+        );
+        assert!(
+            data.high_watermark >= self.high_watermark,
+            "the high watermark of {:?} went back",
+            self.place
+        );
         (self.last_stable, self.high_watermark) = (data.last_stable_offset, data.high_watermark);
         self.take(&data)
     }

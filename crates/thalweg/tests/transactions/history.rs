@@ -133,7 +133,10 @@ fn check_positions(transactions: &[Transaction], positions: &BTreeMap<Place, i64
     let committed = transactions.iter().filter(|it| it.outcome == Outcome::Committed);
     for (place, offset) in committed.filter_map(|it| it.position) {
         let before = expected.insert(place, offset);
-        assert!(before.is_none_or(|before| before < offset), "the position of {place:?} went back to {offset}");
+        assert!(
+            before.is_none_or(|before| before < offset),
+            "the position of {place:?} went back to {offset}"
+        );
     }
     assert_eq!(&expected, positions, "positions of the group");
 }

@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -74,7 +74,13 @@ impl Broker {
 
     fn spawn(directory: &std::path::Path, address: &Address) -> Child {
         let mut command = Command::new(env!("CARGO_BIN_EXE_thalweg"));
-        command.args(["serve", "--print", "json", "--override", &format!("log.dirs={}", directory.display())]);
+        command.args([
+            "serve",
+            "--print",
+            "json",
+            "--override",
+            &format!("log.dirs={}", directory.display()),
+        ]);
         for setting in SETTINGS {
             command.args(["--override", setting]);
         }
@@ -283,7 +289,11 @@ fn places() -> Vec<Place> {
 }
 
 /// Lets the clients of a run work while the broker dies again and again; gives what is there in the end.
-async fn run(broker: &mut Broker, seed: u64, seconds: u64) -> (Arc<History>, Seen, BTreeMap<Place, i64>, u32) {
+async fn run(
+    broker: &mut Broker,
+    seed: u64,
+    seconds: u64,
+) -> (Arc<History>, Seen, BTreeMap<Place, i64>, u32) {
     let world = World {
         address: broker.address.clone(),
         history: Arc::default(),

@@ -185,7 +185,7 @@ impl Model {
         let unverified = entry.kind == Kind::Transactional
             && self.verifies
             && !self.is_open_in(entry)
-            && (guard.is_none() || waiting.map(|it| it.0) != guard);
+            && (self.is_open(entry.producer) || guard.is_none() || waiting.map(|it| it.0) != guard);
         let too_early = entry.is_data() && waiting.is_some_and(|it| entry.first > it.2);
         let Some(epoch) = self.epoch(entry.producer) else {
             return match (unverified, too_early) {

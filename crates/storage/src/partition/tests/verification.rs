@@ -98,14 +98,21 @@ async fn an_unknown_producer_begins_with_0_if_its_transactions_have_epochs() {
     }
 }
 
-/// A transaction of a newer epoch is another transaction, also while the old one is open.
+/// A transaction of a newer epoch is another transaction. One of an older epoch that is still open has lost its
+/// marker with durable data; its records must not be committed by the new one.
 #[tokio::test]
-async fn an_open_transaction_of_an_old_epoch_is_no_verification() {
+async fn an_open_transaction_of_an_old_epoch_takes_no_new_one_along() {
     let partition = verifying(&Bench::new().await).await;
     let guard = partition.begin_verification(first(0, 0, true), NOW).unwrap();
     assert_eq!(send(&partition, guard, 0, 0), Ok(0));
+    assert_eq!(partition.open_transactions(), [(P, 0)]);
     assert!(unknown(&send(&partition, None, 1, 0)));
-    assert!(partition.begin_verification(first(1, 0, true), NOW).unwrap().is_some());
+    let guard = partition.begin_verification(first(1, 0, true), NOW).unwrap();
+    assert!(guard.is_some() && unknown(&send(&partition, guard, 1, 0)));
+    partition.append(&abort(P, 0), COORDINATOR, NOW).unwrap();
+    let guard = partition.begin_verification(first(1, 0, true), NOW).unwrap();
+    assert_eq!(send(&partition, guard, 1, 0), Ok(2));
+    assert_eq!(partition.open_transactions(), [(P, 1)]);
 }
 
 /// A duplicate is answered whatever became of its transaction; no guard survives the process.
