@@ -251,3 +251,26 @@ fn handler_doc(name: &str, source: &str, problems: &mut Vec<String>) {
             .push(format!("{name}: the module doc needs `(key N)`, the versions and the numbered checks"));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_that_no_doc_tells_is_found() {
+        let folder = std::env::temp_dir().join(format!("thalweg-tidy-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("deep/src")).unwrap();
+        let deep = "//! 1. b  else NOT_COORDINATOR\nfn f() { ErrorCode::NOT_COORDINATOR; ErrorCode::INVALID_REQUEST }\n";
+        std::fs::write(folder.join("deep/src/b.rs"), deep).unwrap();
+        let code = "impl Handler for A {}\n// ErrorCode::IN_A_COMMENT\nErrorCode::NONE, ErrorCode::GROUP_ID_NOT_FOUND\n#[cfg(test)]\nErrorCode::IN_A_TEST";
+        let found = |doc: &str| {
+            let mut problems = Vec::new();
+            error_codes(&folder, "a.rs", &format!("{doc}\n{code}"), &mut problems);
+            problems
+        };
+        let told = "//! 1. a  else GROUP_ID_NOT_FOUND\n//! 2. the rest in `deep/src/b.rs`";
+        assert_eq!(found(told), ["a.rs: no doc tells when crates/deep/src/b.rs answers INVALID_REQUEST"]);
+        assert_eq!(found("//! Nothing."), ["a.rs: no doc tells when a.rs answers GROUP_ID_NOT_FOUND"]);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

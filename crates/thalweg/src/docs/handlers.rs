@@ -110,7 +110,7 @@ fn pieces(doc: &str) -> Vec<Piece> {
         if text.is_empty() {
             open = false;
         } else if let Some((number, rest)) = numbered(text) {
-            out.push(Piece::Check(format!("{number}."), squeezed(rest)));
+            out.push(Piece::Check(format!("{number}."), rest.to_owned()));
             open = true;
         } else {
             let goes_on = match out.last() {
@@ -121,14 +121,17 @@ fn pieces(doc: &str) -> Vec<Piece> {
             match out.last_mut() {
                 Some(Piece::Check(_, before) | Piece::Text(before)) if goes_on => {
                     before.push(' ');
-                    before.push_str(&squeezed(text));
+                    before.push_str(text);
                 }
-                Some(_) | None => out.push(Piece::Text(squeezed(text))),
+                Some(_) | None => out.push(Piece::Text(text.to_owned())),
             }
             open = true;
         }
     }
     out.retain(|it| !matches!(it, Piece::Text(text) if text.starts_with("Cost per ")));
+    for Piece::Text(text) | Piece::Check(_, text) in &mut out {
+        *text = without_references(&squeezed(text));
+    }
     out
 }
 
@@ -138,6 +141,34 @@ fn numbered(text: &str) -> Option<(&str, &str)> {
     let digits = number.trim_end_matches(|it: char| it.is_ascii_lowercase());
     let right = number.len() - digits.len() <= 1 && digits.parse::<u32>().is_ok();
     right.then(|| (number, rest.trim()))
+}
+
+/// Numbers of rules, and of sections of documents that are not in the repository, mean nothing to a reader of a page.
+fn without_references(text: &str) -> String {
+    let mut parts = text.split(" (");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once(')') {
+            Some((inside, rest)) if inside.split([' ', ',', ';']).all(is_reference) => out.push_str(rest),
+            Some(_) | None => {
+                out.push_str(" (");
+                out.push_str(part);
+            }
+        }
+    }
+    out
+}
+
+/// `12.3`, `H-26`, `broker-core.md`; not `KIP-848`.
+fn is_reference(word: &str) -> bool {
+    let name = word.trim_matches('`');
+    let (letters, number) = name.split_once('-').unwrap_or(("", name));
+    let numbered = !number.is_empty() && number.chars().all(|it| it.is_ascii_digit() || it == '.');
+    let of_rule = letters != "KIP" && letters.chars().all(|it| it.is_ascii_uppercase());
+    word.is_empty()
+        || matches!(word, "trap" | "rule" | "TV1" | "TV2")
+        || name.ends_with(".md")
+        || numbered && of_rule
 }
 
 /// One space between words, and a comma before `else`, which the source aligns in columns.
@@ -188,6 +219,13 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn references_to_rules_are_left_out() {
+        let text =
+            "a (H-26, 12.1) b (KIP-848) c (`broker-core.md` 12.8 rule 6), d (`request.rs`, 12.1) e (v4)";
+        assert_eq!(without_references(text), "a b (KIP-848) c, d (`request.rs`, 12.1) e (v4)");
+    }
 
     #[test]
     fn a_module_doc_becomes_markdown() {
