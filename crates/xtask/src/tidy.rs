@@ -15,7 +15,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("coordinator", &["wire", "catalog"]),
     ("storage", &["wire"]),
     ("broker", &["wire", "catalog", "coordinator", "storage"]),
-    ("thalweg", &["wire", "catalog", "coordinator", "storage", "broker", "client"]),
+    ("explain", &["wire"]),
+    ("thalweg", &["wire", "catalog", "coordinator", "storage", "broker", "client", "explain"]),
     ("client", &["wire"]),
     ("bench", &["wire"]),
     ("testkit", &[]),
@@ -23,7 +24,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 /// Crates that decide or encode: no runtime, no sockets.
-const WITHOUT_TOKIO: &[&str] = &["schema", "wire", "catalog", "coordinator"];
+const WITHOUT_TOKIO: &[&str] = &["schema", "wire", "catalog", "coordinator", "explain"];
 
 /// Lines of a source file without its tests.
 const FILE_LINES_MAX: usize = 800;

@@ -1,6 +1,7 @@
 //! Heartbeat (key 12), v0–4: keeps the session of a member of a classic group, and tells it to join again.
 //!
-//! v3: instance ids (KIP-345). The shard's own checks stand in `coordinator/src/group/classic/heartbeat.rs`.
+//! v3: instance ids (KIP-345). The shard's own checks stand in `coordinator/src/group/classic/heartbeat.rs`, those
+//! of consumer groups in `coordinator/src/group/consumer/classic_members.rs`.
 //!
 //! 1. READ on the group  else GROUP_AUTHORIZATION_FAILED
 //! 2. the shard answers  else NOT_COORDINATOR; a shard that loads is a success (5.9), sessions begin anew after it

@@ -3,7 +3,8 @@
 //!
 //! v1: rebalance timeout. v4: new members are sent back with their id (KIP-394). v5: static members (KIP-345). v7:
 //! protocol type, and a null protocol name. v8: reason. v9: a static leader need not assign (KIP-814). The shard's own
-//! checks stand in `coordinator/src/group/classic/join.rs`.
+//! checks stand in `coordinator/src/group/classic/join.rs`, those of a consumer group with members in
+//! `coordinator/src/group/consumer/classic_join.rs`.
 //!
 //! 1. READ on the group  else GROUP_AUTHORIZATION_FAILED
 //! 2. the shard answers  else NOT_COORDINATOR or COORDINATOR_LOAD_IN_PROGRESS

@@ -2,7 +2,8 @@
 //! answer waits for the leader's request.
 //!
 //! v3: instance ids (KIP-345). v5: protocol type and name, which must be given then (KIP-559). The shard's own checks
-//! stand in `coordinator/src/group/classic/sync.rs`.
+//! stand in `coordinator/src/group/classic/sync.rs`, those of consumer groups in
+//! `coordinator/src/group/consumer/classic_members.rs`.
 //!
 //! 1. v5: type and name are given  else INCONSISTENT_GROUP_PROTOCOL; before any right is asked for, as in Kafka
 //! 2. READ on the group            else GROUP_AUTHORIZATION_FAILED
