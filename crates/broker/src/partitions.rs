@@ -141,7 +141,11 @@ impl Partitions {
                 Ok(open) => {
                     self.open.write().insert(key, open);
                 }
-                Err(reason) => error!(partition = %id, reason, "partition can't be opened"),
+                // Whoever runs the broker decides: no record is cut or made anew here (`storage.md` 5.6).
+                Err(reason) => error!(
+                    partition = %id, reason,
+                    "partition is offline: restore its files and start again, or delete its topic"
+                ),
             }
         }
     }
@@ -176,10 +180,13 @@ impl Partitions {
 
     async fn remove_topic(&self, topic: &Topic) {
         for info in &topic.partitions {
-            let Some(Open { id, partition, lane }) = self.open.write().remove(&(topic.id, info.index)) else {
-                continue;
-            };
-            partition.close();
+            let id = PartitionId { topic_id: topic.id, topic: topic.name.clone(), index: info.index };
+            let open = self.open.write().remove(&(topic.id, info.index));
+            if let Some(open) = &open {
+                open.partition.close();
+            }
+            // One that is offline has files too.
+            let Some(lane) = open.map(|it| it.lane).or_else(|| self.lane_of(&id)) else { continue };
             if let Err(refused) = lane.remove(&id).await {
                 error!(partition = %id, %refused, "partition can't be removed");
             }

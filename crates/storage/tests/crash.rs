@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use common::{Folder, config, copy, start};
+use common::{Folder, config, config_after_power_cut, copy, start};
 use storage::conformance::{Dice, append, batch, batches_of, durable, partition, read_all, small, wait};
 use storage::local::Op;
 use storage::{
@@ -19,9 +19,18 @@ use storage::{
     PartitionSnapshot, Recovered, Refused,
 };
 
-/// Opens a copy of a directory and gives what recovery says of partition 0, and its records.
+/// Opens a directory after a power cut and gives what recovery says of partition 0, and its records.
 fn reopen(folder: &Folder) -> (Recovered, Vec<Batch>) {
-    let (_engine, lane) = start(config(&folder.0));
+    reopen_with(config_after_power_cut(&folder.0))
+}
+
+/// The same after a crash of the process: the machine ran on.
+fn reopen_same_boot(folder: &Folder) -> (Recovered, Vec<Batch>) {
+    reopen_with(config(&folder.0))
+}
+
+fn reopen_with(config: LocalConfig) -> (Recovered, Vec<Batch>) {
+    let (_engine, lane) = start(config);
     let recovered =
         lane.partitions().into_iter().find(|it| it.id.index == 0).expect("the partition is there");
     if recovered.damage.is_some() {
@@ -129,6 +138,54 @@ fn changed_bit_never_becomes_a_record() {
     }
 }
 
+/// As long as the machine runs on, everything that was written is there: a bad batch with others behind it, or of
+/// full length, was damaged later. Nothing is cut then, and the place is named.
+#[test]
+fn damage_that_no_crash_of_the_process_leaves_is_not_cut() {
+    let (folder, made) = crashed(4, 2, LogSettings::default());
+    let size = made[0].size();
+    let bytes = fs::read(log_file(&folder, 0)).unwrap();
+    let last_length = 3 * size + 8..3 * size + 12;
+    for at in 2 * size..bytes.len() {
+        let copied = folder.copy();
+        let mut changed = bytes.clone();
+        changed[at] ^= 1 << (at % 8);
+        fs::write(log_file(&copied, 0), &changed).unwrap();
+        let (recovered, kept) = reopen_same_boot(&copied);
+        let certain = at / size == 2 || at - 3 * size >= 21;
+        let Some(place) = recovered.damage else {
+            // Of the last batch alone a header that makes no sense can't be told from a write that was cut short.
+            assert!(!certain && kept == made[..3], "byte {at}");
+            continue;
+        };
+        assert!(!last_length.contains(&at) || changed[at] < bytes[at], "byte {at}: {place}");
+        assert_eq!(place.position, u64::try_from(at / size * size).unwrap(), "byte {at}");
+        assert_eq!(place.offset, i64::try_from(at / size * 2).unwrap(), "byte {at}");
+        assert_eq!(fs::read(log_file(&copied, 0)).unwrap(), changed, "byte {at}: nothing is cut");
+        // Nor is it at any later start.
+        let (_engine, lane) = start(config(&copied.0));
+        wait(lane.close()).unwrap();
+        drop((_engine, lane));
+        assert!(reopen_same_boot(&copied).0.damage.is_some(), "byte {at}");
+        assert_eq!(fs::read(log_file(&copied, 0)).unwrap(), changed);
+    }
+}
+
+/// A write that was cut short is none, also when the machine ran on.
+#[test]
+fn write_that_was_cut_short_is_cut_on_the_same_boot_too() {
+    let (folder, made) = crashed(4, 1, LogSettings::default());
+    let size = made[0].size();
+    let bytes = fs::read(log_file(&folder, 0)).unwrap();
+    for cut in 3 * size..=4 * size {
+        let copied = folder.copy();
+        fs::write(log_file(&copied, 0), &bytes[..cut]).unwrap();
+        let (recovered, kept) = reopen_same_boot(&copied);
+        assert_eq!(recovered.damage, None, "cut at {cut}");
+        assert_eq!(kept, made[..cut / size], "cut at {cut}");
+    }
+}
+
 /// `storage` 5.6 and trap 7: damage below the recovery point is not cut, and the message names the place.
 #[test]
 fn damage_below_the_recovery_point_takes_the_partition_offline() {
@@ -174,6 +231,12 @@ fn segments_after_a_torn_one_are_removed() {
     let (recovered, kept) = reopen(&copied);
     assert_eq!(recovered.ends.end, bases[2], "the log ends where the file is missing");
     assert_eq!(kept, made[..kept.len()]);
+    // On the same boot they are no loss of a crash.
+    let copied = folder.copy();
+    fs::remove_file(log_file(&copied, bases[2])).unwrap();
+    let place = reopen_same_boot(&copied).0.damage.expect("a file that vanished is damage");
+    assert_eq!((place.file.clone(), place.offset), (log_file(&copied, bases[1]), bases[2]), "{place}");
+    assert!(log_file(&copied, bases[3]).exists());
 }
 
 /// Index files are hints: torn, stale, missing or filled with zeros, the records are the same.
@@ -285,6 +348,7 @@ struct Seen {
     folder: Folder,
     ends: Ends,
     appended: usize,
+    power_cut: bool,
 }
 
 /// Scenario 9 of `storage` 21.4: a crash at every write, flush, rename and removal of a run of appends, rolls,
@@ -312,14 +376,14 @@ fn crash_everywhere(seed: u64, durability: Durability) {
             disk.note(op, &root, path);
             let (whole, lost) = (Folder::fast(), Folder::fast());
             copy(&root, &whole.0);
-            taken.lock().unwrap().push(Seen { folder: whole, ends, appended });
+            taken.lock().unwrap().push(Seen { folder: whole, ends, appended, power_cut: false });
             disk.copy(&root, &lost.0);
             // The page cache promises nothing after a power cut, but what is left must be sound.
             let ends = match durability {
                 Durability::Fsync => ends,
                 Durability::PageCache => Ends { durable: 0, ..ends },
             };
-            taken.lock().unwrap().push(Seen { folder: lost, ends, appended });
+            taken.lock().unwrap().push(Seen { folder: lost, ends, appended, power_cut: true });
             Ok(())
         }
     };
@@ -345,8 +409,9 @@ fn crash_everywhere(seed: u64, durability: Durability) {
     }
     let seen = std::mem::take(&mut *taken.lock().unwrap());
     assert!(seen.len() > 40, "the run was watched");
-    for (at, Seen { folder, ends, appended }) in seen.into_iter().enumerate() {
-        let (_engine, lane) = start(config(&folder.0));
+    for (at, Seen { folder, ends, appended, power_cut }) in seen.into_iter().enumerate() {
+        let config = if power_cut { config_after_power_cut(&folder.0) } else { config(&folder.0) };
+        let (_engine, lane) = start(config);
         let log = lane.log(&partition(0)).unwrap_or_else(|it| panic!("seed {seed}, change {at}: {it}"));
         let got = *log.ends().borrow();
         assert!(got.end >= ends.durable, "seed {seed}, change {at}: {got:?} after {ends:?}");

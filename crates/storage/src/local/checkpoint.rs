@@ -163,7 +163,10 @@ impl Room {
     fn starts(&mut self, lane: &LocalLane) -> io::Result<()> {
         let logs = lane.all_logs();
         let starts = logs.iter().map(|log| (log.id.clone(), log.current().start)).filter(|it| it.1 > 0);
-        let starts: Offsets = starts.collect();
+        let mut starts: Offsets = starts.collect();
+        starts.extend(
+            lane.damaged().into_iter().filter_map(|(id, it)| Some((id, it.start.filter(|it| *it > 0)?))),
+        );
         self.write(LOG_STARTS, OWN_LOG_STARTS, &starts)?;
         for log in logs {
             for segment in log.take_dead_segments() {
@@ -194,7 +197,9 @@ impl Room {
     fn write_all(&mut self, lane: &LocalLane) -> io::Result<()> {
         let logs = lane.all_logs();
         // Taken before the files are written: a checkpoint must not promise more than they hold.
-        let points: Offsets = logs.iter().map(|log| (log.id.clone(), log.state.lock().flushed)).collect();
+        let points = logs.iter().map(|log| (log.id.clone(), log.state.lock().flushed));
+        let mut points: Offsets = points.collect();
+        points.extend(lane.damaged().into_iter().filter_map(|(id, it)| Some((id, it.point?))));
         let mut beside = Vec::new();
         let mut folders = Vec::new();
         for log in &logs {
@@ -259,6 +264,8 @@ impl Room {
         logs.iter().for_each(|log| log.close());
         let done = self.checkpoint(lane).and_then(|()| self.mark_clean().map_err(full_or_io));
         lane.end(&Refused::Fenced);
+        // Nothing is left to keep: a checkpoint of a closed lane would be refused.
+        lane.keeper.stop();
         done
     }
 

@@ -58,6 +58,15 @@ pub enum StartError {
         /// What says so.
         evidence: PathBuf,
     },
+    /// A directory that was in use is not among the configured ones, or is empty.
+    MissingDirectory {
+        /// Its `directory.id`.
+        id: String,
+        /// Where it was.
+        place: String,
+        /// The file that says so.
+        list: PathBuf,
+    },
     /// Two directories have a metadata journal.
     TwoJournals {
         /// Folder of the one.
@@ -101,6 +110,13 @@ impl fmt::Display for StartError {
                  use empty directories. Nothing was changed",
                 evidence.display()
             ),
+            Self::MissingDirectory { id, place, list } => write!(
+                f,
+                "the data directory {place} (directory.id {id}) was in use and is missing: its partitions would be \
+                 made anew, without their records. Mount it, or name it in log.dirs; to give its records up, remove \
+                 its line from {}. Nothing was changed",
+                list.display()
+            ),
             Self::TwoJournals { first, second } => write!(
                 f,
                 "there are two metadata journals, {} and {}. Move the one that is not of this broker's data away \
@@ -137,7 +153,15 @@ pub(super) struct Claimed {
     pub(super) lock: File,
     pub(super) identity: Option<Identity>,
     pub(super) epoch: Option<Epoch>,
+    /// The boot of the machine in which the last start was.
+    pub(super) boot: Option<String>,
     pub(super) clean: bool,
+}
+
+/// What was written at a start.
+struct Format {
+    epoch: Epoch,
+    boot: Option<String>,
 }
 
 impl Claimed {
@@ -153,9 +177,11 @@ impl Claimed {
             Err(TryLockError::Error(error)) => return Err(StartError::Io { path: name, error }),
         }
         let identity = read_identity(&path.join(IDENTITY))?;
-        let epoch = read_format(path)?;
+        let format = read_format(path)?;
+        let epoch = format.as_ref().map(|it| it.epoch);
+        let boot = format.and_then(|it| it.boot);
         let clean = path.join(CLEAN).exists();
-        Ok(Self { path: path.to_owned(), lock, identity, epoch, clean })
+        Ok(Self { path: path.to_owned(), lock, identity, epoch, boot, clean })
     }
 
     /// The file that says that the directory was in use.
@@ -164,9 +190,15 @@ impl Claimed {
         self.identity.as_ref().map(|_| IDENTITY).or(format).map(|it| self.path.join(it))
     }
 
-    /// Writes identity and boot epoch, and takes the clean marker away: from here on a stop is a crash, until
+    /// Writes identity, boot epoch and boot of the machine, and takes the clean marker away: from here on a stop is a crash, until
     /// the marker is written again.
-    pub(super) fn begin(&self, disk: &Disk, identity: &Identity, epoch: Epoch) -> io::Result<()> {
+    pub(super) fn begin(
+        &self,
+        disk: &Disk,
+        identity: &Identity,
+        epoch: Epoch,
+        boot: Option<&str>,
+    ) -> io::Result<()> {
         disk.remove(&self.path.join(CLEAN))?;
         if self.identity.is_none() {
             let text = format!(
@@ -175,7 +207,8 @@ impl Claimed {
             );
             disk.replace(&self.path.join(IDENTITY), text.as_bytes())?;
         }
-        disk.replace(&self.path.join(FORMAT), format!("level={LEVEL}\nepoch={epoch}\n").as_bytes())?;
+        let boot = boot.map_or_else(String::new, |it| format!("boot={it}\n"));
+        disk.replace(&self.path.join(FORMAT), format!("level={LEVEL}\nepoch={epoch}\n{boot}").as_bytes())?;
         disk.sync_path(&self.path)
     }
 }
@@ -193,7 +226,7 @@ fn read_identity(path: &Path) -> Result<Option<Identity>, StartError> {
     Ok(Some(Identity { cluster_id: field("cluster.id")?.to_owned(), node_id, directory_id }))
 }
 
-fn read_format(dir: &Path) -> Result<Option<Epoch>, StartError> {
+fn read_format(dir: &Path) -> Result<Option<Format>, StartError> {
     let path = dir.join(FORMAT);
     let Some(text) = read_if_there(&path).map_err(StartError::io(&path))? else { return Ok(None) };
     let fields = properties(&text);
@@ -202,7 +235,9 @@ fn read_format(dir: &Path) -> Result<Option<Epoch>, StartError> {
         return Err(StartError::Foreign { file: path, what: "level or epoch is missing".to_owned() });
     };
     match u32::try_from(level) {
-        Ok(level) if level <= LEVEL => Ok(Some(epoch)),
+        Ok(level) if level <= LEVEL => {
+            Ok(Some(Format { epoch, boot: fields.get("boot").map(|it| (*it).to_owned()) }))
+        }
         Ok(level) => Err(StartError::TooNew { dir: dir.to_owned(), level }),
         Err(_) => Err(StartError::Foreign { file: path, what: "level is not a number".to_owned() }),
     }

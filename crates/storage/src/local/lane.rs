@@ -17,7 +17,7 @@ use super::dir::{
     segment_file,
 };
 use super::log::{Beginning, LocalLog, full_or_io, now};
-use super::recover::Survivor;
+use super::recover::{Damaged, Survivor};
 use super::segment::Segment;
 use super::writer::{self, Flusher, Ground};
 use crate::log::{BoxFuture, Ends, Lane, Log, PartitionId, Place, Recovered, Refused, Uuid};
@@ -43,7 +43,7 @@ pub(super) struct LocalLane {
 
 enum Entry {
     Log { log: Arc<LocalLog>, cut_bytes: u64 },
-    Damaged(Place),
+    Damaged(Damaged),
 }
 
 impl LocalLane {
@@ -81,6 +81,16 @@ impl LocalLane {
     pub(super) fn all_logs(&self) -> Vec<Arc<LocalLog>> {
         let logs = self.logs.lock();
         logs.values().filter_map(Entry::log).collect()
+    }
+
+    /// What is known of the partitions that recovery left offline.
+    pub(super) fn damaged(&self) -> Vec<(PartitionId, Damaged)> {
+        let logs = self.logs.lock();
+        let damaged = |(id, entry): (&PartitionId, &Entry)| match entry {
+            Entry::Damaged(it) => Some((id.clone(), it.clone())),
+            Entry::Log { .. } => None,
+        };
+        logs.iter().filter_map(damaged).collect()
     }
 
     /// The device failed: nothing is taken or promised any more.
@@ -125,7 +135,7 @@ impl LocalLane {
         let mut logs = self.logs.lock();
         match logs.get(id) {
             Some(Entry::Log { log, .. }) => return Ok(log.clone()),
-            Some(Entry::Damaged(place)) => return Err(Refused::Corrupt(place.clone())),
+            Some(Entry::Damaged(it)) => return Err(Refused::Corrupt(it.place.clone())),
             None => {}
         }
         let log = self.create(id)?;
@@ -170,8 +180,11 @@ impl LocalLane {
     fn retire(&self, id: &PartitionId, end: &str) -> Option<io::Result<PathBuf>> {
         let mut logs = self.logs.lock();
         let entry = logs.remove(id)?;
-        if let Some(log) = entry.log() {
-            log.finish(Refused::Gone);
+        match entry {
+            Entry::Log { log, .. } => log.finish(Refused::Gone),
+            // What is missing needs no other name.
+            Entry::Damaged(_) if !self.ground.path.join(folder(id)).exists() => return None,
+            Entry::Damaged(_) => {}
         }
         Some(self.rename(id, end))
     }
@@ -199,7 +212,7 @@ impl Survivor {
                 let log = new_log(id.clone(), dir, shared, lane, beginning);
                 (id, Entry::Log { log, cut_bytes })
             }
-            Self::Damaged { id, place } => (id, Entry::Damaged(place)),
+            Self::Damaged { id, damaged } => (id, Entry::Damaged(damaged)),
         }
     }
 }
@@ -222,9 +235,12 @@ impl Lane for LocalLane {
             Entry::Log { log, cut_bytes } => {
                 Recovered { id: id.clone(), ends: log.current(), cut_bytes: *cut_bytes, damage: None }
             }
-            Entry::Damaged(place) => {
-                Recovered { id: id.clone(), ends: Ends::default(), cut_bytes: 0, damage: Some(place.clone()) }
-            }
+            Entry::Damaged(it) => Recovered {
+                id: id.clone(),
+                ends: Ends::default(),
+                cut_bytes: 0,
+                damage: Some(it.place.clone()),
+            },
         };
         let logs = self.logs.lock();
         logs.iter().filter(|(id, _)| id.topic_id != JOURNAL_ID).map(found).collect()

@@ -261,8 +261,32 @@ impl LocalLog {
                     lane.kill(refused);
                 }
             }
-            Refused::Fenced | Refused::Full | Refused::Gone | Refused::Corrupt(_) => {}
+            Refused::Corrupt(_) => self.take_offline(refused),
+            Refused::Fenced | Refused::Full | Refused::Gone => {}
         }
+    }
+
+    /// A log that can't be read is left alone from the first time on: it is said once, and the files are not walked
+    /// again for every reader.
+    fn take_offline(&self, refused: &Refused) {
+        let Refused::Corrupt(place) = refused else { return };
+        if self.refusal().is_none() {
+            tracing::error!(partition = %self.id, damage = %place, "partition is offline");
+            self.finish(refused.clone());
+        }
+    }
+
+    fn in_use(&self) -> Result<(Ends, Vec<Arc<Segment>>), Refused> {
+        let state = self.state.lock();
+        match Self::offline(&state) {
+            Some(refused) => Err(refused),
+            None => Ok((state.ends, state.segments.clone())),
+        }
+    }
+
+    /// Why nothing of the log is read.
+    fn offline(state: &State) -> Option<Refused> {
+        state.refused.clone().filter(|it| matches!(it, Refused::Corrupt(_)))
     }
 
     fn lane(&self) -> Result<Arc<LocalLane>, Refused> {
@@ -289,6 +313,9 @@ impl Log for LocalLog {
         Box::pin(async move {
             let (span, segments) = {
                 let state = self.state.lock();
+                if let Some(refused) = Self::offline(&state) {
+                    return Err(refused);
+                }
                 if span.from < state.ends.start {
                     return Err(Refused::Gone);
                 }
@@ -301,27 +328,23 @@ impl Log for LocalLog {
                 }
                 (span, reader::covering(&state.segments, span.from))
             };
-            reader::read(&segments, &span, &self.shared.limits)
+            reader::read(&segments, &span, &self.shared.limits).inspect_err(|it| self.take_offline(it))
         })
     }
 
     fn find(&self, timestamp: Millis) -> BoxFuture<'_, Result<Option<Found>, Refused>> {
         Box::pin(async move {
-            let (ends, segments) = {
-                let state = self.state.lock();
-                (state.ends, state.segments.clone())
-            };
-            reader::find(&segments, &ends, timestamp, &self.shared.limits)
+            let (ends, segments) = self.in_use()?;
+            let found = reader::find(&segments, &ends, timestamp, &self.shared.limits);
+            found.inspect_err(|it| self.take_offline(it))
         })
     }
 
     fn newest(&self) -> BoxFuture<'_, Result<Option<Found>, Refused>> {
         Box::pin(async move {
-            let (ends, segments) = {
-                let state = self.state.lock();
-                (state.ends, state.segments.clone())
-            };
-            reader::newest(&segments, &ends, &self.shared.limits)
+            let (ends, segments) = self.in_use()?;
+            let found = reader::newest(&segments, &ends, &self.shared.limits);
+            found.inspect_err(|it| self.take_offline(it))
         })
     }
 

@@ -17,6 +17,7 @@ mod recover;
 mod segment;
 mod snapshots;
 mod torn;
+mod verify;
 mod walk;
 mod writer;
 
@@ -43,6 +44,8 @@ use segment::{Limits, Residents};
 
 /// Topic of the journal's folder.
 const JOURNAL: &str = "__thalweg_journal";
+/// Where Linux says which run of the machine this is.
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 /// Memory for the indexes of sealed segments.
 const INDEX_BYTES_MAX: u64 = 64 << 20;
 /// Files kept open, at most; also at most half of what the process may open.
@@ -73,6 +76,8 @@ pub struct LocalConfig {
     pub open_files_max: u64,
     /// `thalweg.recovery.threads`
     pub recovery_threads: usize,
+    /// Which run of the machine this is. What a process wrote survives its crash as long as the machine runs on.
+    pub boot_id: Option<String>,
     /// For tests.
     pub faults: Option<Faults>,
 }
@@ -95,6 +100,7 @@ impl LocalConfig {
             tail_cache_bytes: (memory / 8).max(TAIL_CACHE_BYTES_MIN),
             open_files_max: files.map_or(OPEN_FILES_MAX, |it| (it / 2).min(OPEN_FILES_MAX)),
             recovery_threads: available_parallelism().map_or(1, usize::from),
+            boot_id: std::fs::read_to_string(BOOT_ID).ok().map(|it| it.trim().to_owned()),
             faults: None,
         }
     }
@@ -126,6 +132,7 @@ impl LocalEngine {
         let cluster_id = cluster_of(&config, &claimed)?;
         let disk = Disk { faults: config.faults.clone() };
         let journal = place::place(&claimed, &disk)?;
+        place::all_there(&claimed, journal)?;
         let before = claimed.iter().filter_map(|it| it.epoch).max();
         // Decision 18: a fresh directory begins with 0; each later start adds 1, also after an orderly stop.
         let epoch: Epoch = before.map_or(0, |it| it.saturating_add(1));
@@ -139,8 +146,14 @@ impl LocalEngine {
             config,
         });
         let mut lanes = Vec::with_capacity(claimed.len());
+        let mut known = Vec::with_capacity(claimed.len());
         for dir in claimed {
-            lanes.push(start_lane(&shared, dir, &cluster_id, epoch, before)?);
+            let identity = identity(&dir, shared.config.node_id, &cluster_id)?;
+            known.push((identity.directory_id, dir.path.clone()));
+            lanes.push(start_lane(&shared, dir, &identity, epoch, before)?);
+        }
+        if let Some((_, home)) = known.get(journal) {
+            place::note(home, &known, &shared.disk).map_err(StartError::io(home))?;
         }
         Ok(Self { lanes, cluster_id, grant: Grant { epoch, session: new_session()? }, journal })
     }
@@ -190,30 +203,33 @@ impl Engine for LocalEngine {
     }
 }
 
+/// Who a directory belongs to; a new one gets an id.
+fn identity(dir: &Claimed, node_id: i32, cluster_id: &str) -> Result<Identity, StartError> {
+    if let Some(identity) = &dir.identity {
+        return Ok(identity.clone());
+    }
+    let directory_id = random_id().map_err(StartError::io(&dir.path))?;
+    Ok(Identity { cluster_id: cluster_id.to_owned(), node_id, directory_id })
+}
+
 fn start_lane(
     shared: &Arc<Shared>,
     dir: Claimed,
-    cluster_id: &str,
+    identity: &Identity,
     epoch: Epoch,
     before: Option<Epoch>,
 ) -> Result<Arc<LocalLane>, StartError> {
     let path = dir.path.clone();
-    let fresh = || -> Result<Identity, StartError> {
-        Ok(Identity {
-            cluster_id: cluster_id.to_owned(),
-            node_id: shared.config.node_id,
-            directory_id: random_id().map_err(StartError::io(&path))?,
-        })
-    };
-    let identity = dir.identity.clone().map_or_else(fresh, Ok)?;
-    dir.begin(&shared.disk, &identity, epoch).map_err(StartError::io(&path))?;
-    let known = Before { clean: dir.clean, epoch: dir.epoch.and(before) };
+    let boot = shared.config.boot_id.as_deref();
+    dir.begin(&shared.disk, identity, epoch, boot).map_err(StartError::io(&path))?;
+    let same_boot = boot.is_some() && dir.boot.as_deref() == boot;
+    let known = Before { clean: dir.clean, epoch: dir.epoch.and(before), same_boot };
     let survivors = recover::recover(&path, &known, shared).map_err(StartError::io(&path))?;
     for survivor in &survivors {
-        if let Survivor::Damaged { id, place } = survivor
+        if let Survivor::Damaged { id, damaged } = survivor
             && id.topic_id == JOURNAL_ID
         {
-            return Err(StartError::DamagedJournal(place.clone()));
+            return Err(StartError::DamagedJournal(damaged.place.clone()));
         }
     }
     LocalLane::start(shared.clone(), &path, dir.lock, survivors).map_err(StartError::io(&path))

@@ -11,7 +11,10 @@ use super::dir::{
 };
 use super::disk::Disk;
 use super::lane::JOURNAL_ID;
+use crate::log::Uuid;
 
+/// Beside the journal, if there are several directories: the id of each that was in use, and where it was.
+const DIRECTORIES: &str = "thalweg.directories";
 /// Folder of the journal.
 const FOLDER: &str = "__thalweg_journal-0";
 
@@ -41,6 +44,33 @@ pub(super) fn place(dirs: &[Claimed], disk: &Disk) -> Result<usize, StartError> 
         make(&first.path, disk).map_err(StartError::io(&first.path))?;
     }
     Ok(0)
+}
+
+/// Refuses to start without a directory that was in use: its partitions would be made anew in the others.
+pub(super) fn all_there(dirs: &[Claimed], journal: usize) -> Result<(), StartError> {
+    let Some(home) = dirs.get(journal) else { return Ok(()) };
+    let list = home.path.join(DIRECTORIES);
+    let text = read_if_there(&list).map_err(StartError::io(&list))?.unwrap_or_default();
+    for (id, place) in text.lines().filter_map(|it| it.split_once(' ')) {
+        let is_it = |dir: &Claimed| dir.identity.as_ref().is_some_and(|it| it.directory_id.to_string() == id);
+        if !dirs.iter().any(is_it) {
+            return Err(StartError::MissingDirectory { id: id.to_owned(), place: place.to_owned(), list });
+        }
+    }
+    Ok(())
+}
+
+/// Notes which directories are in use, before anything is put into them.
+pub(super) fn note(home: &Path, dirs: &[(Uuid, PathBuf)], disk: &Disk) -> std::io::Result<()> {
+    let path = home.join(DIRECTORIES);
+    let lines = dirs.iter().map(|(id, place)| format!("{id} {}\n", place.display()));
+    let text: String = lines.collect();
+    let before = read_if_there(&path)?;
+    if before.as_ref() == Some(&text) || (before.is_none() && dirs.len() < 2) {
+        return Ok(());
+    }
+    disk.replace(&path, text.as_bytes())?;
+    disk.sync_path(home)
 }
 
 fn holds_journal(dir: &Path) -> Result<bool, StartError> {

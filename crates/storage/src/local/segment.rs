@@ -149,8 +149,9 @@ impl Segment {
         match kept {
             Some(index) => Ok(index),
             None => {
-                tracing::warn!(segment = %self.path.display(), "index is not usable and is made anew");
-                self.resume(Index::new(self.base), file, inner.size)
+                let made = self.resume(Index::new(self.base), file, inner.size)?;
+                tracing::warn!(segment = %self.path.display(), "index was not usable and is made anew");
+                Ok(made)
             }
         }
     }

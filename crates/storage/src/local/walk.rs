@@ -82,7 +82,7 @@ impl Walk {
             let size = self.limit.saturating_sub(self.position).min(WINDOW as u64);
             self.window.resize(usize::try_from(size).unwrap_or(WINDOW), 0);
             self.window_at = self.position;
-            self.file.read_exact_at(&mut self.window, self.position).map_err(Broken::Io)?;
+            self.file.read_exact_at(&mut self.window, self.position).map_err(unread)?;
         }
         let from = usize::try_from(self.position.saturating_sub(self.window_at)).unwrap_or(0);
         let to = from.saturating_add(usize::try_from(wanted).unwrap_or(0));
@@ -100,14 +100,22 @@ pub(super) fn check_crc(
     let size = header.size();
     if size <= CHECK {
         scratch.resize(size, 0);
-        file.read_exact_at(scratch, at).map_err(Broken::Io)?;
+        file.read_exact_at(scratch, at).map_err(unread)?;
         let covered = scratch.get(CRC_FROM..).unwrap_or_default();
         return same_crc(header, crc32c(&[covered]));
     }
     // A batch may have the size of the largest request: it is read whole, but the room is given back.
     let mut whole = vec![0; size.saturating_sub(CRC_FROM)];
-    file.read_exact_at(&mut whole, at.saturating_add(CRC_FROM as u64)).map_err(Broken::Io)?;
+    file.read_exact_at(&mut whole, at.saturating_add(CRC_FROM as u64)).map_err(unread)?;
     same_crc(header, crc32c(&[&whole]))
+}
+
+/// A file that is shorter than what was written to it is damaged; the device is not to blame.
+fn unread(error: io::Error) -> Broken {
+    if error.kind() == io::ErrorKind::UnexpectedEof {
+        return Broken::Bytes("the file ends before what was written to it".to_owned());
+    }
+    Broken::Io(error)
 }
 
 fn same_crc(header: &BatchHeader, computed: u32) -> Result<(), Broken> {

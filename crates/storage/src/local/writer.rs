@@ -72,7 +72,13 @@ impl Flusher {
     /// Flushes everything that was appended before the call.
     pub(super) fn flush_all(&self) -> Result<(), Refused> {
         let (answer, answered) = oneshot::channel();
-        self.queue.lock().barriers.push(answer);
+        {
+            let mut queue = self.queue.lock();
+            if queue.stop {
+                return Err(Refused::Fenced);
+            }
+            queue.barriers.push(answer);
+        }
         self.wake.notify_one();
         answered.blocking_recv().unwrap_or(Err(Refused::Fenced))
     }
@@ -82,8 +88,11 @@ impl Flusher {
         self.queue.lock().dead.get_or_insert_with(|| why.clone());
     }
 
+    /// Ends the thread. Who waits for a flush is told, since nobody makes it any more.
     pub(super) fn stop(&self) {
-        self.queue.lock().stop = true;
+        let mut queue = self.queue.lock();
+        queue.stop = true;
+        queue.barriers.clear();
         self.wake.notify_one();
     }
 
@@ -131,14 +140,16 @@ pub(super) fn start(
     thread::Builder::new().name("flusher".to_owned()).spawn(move || {
         while let Some(round) = flusher.next() {
             let done = match flusher.death() {
+                // Whoever ended the lane has said why.
                 Some(refused) => Err(refused),
-                None => flush(&ground, &round.dirty).map_err(Refused::from),
+                None => {
+                    let done = flush(&ground, &round.dirty).map_err(Refused::from);
+                    if let (Err(refused), Some(lane)) = (&done, lane.upgrade()) {
+                        lane.kill(refused);
+                    }
+                    done
+                }
             };
-            if let Err(refused) = &done
-                && let Some(lane) = lane.upgrade()
-            {
-                lane.kill(refused);
-            }
             for answer in round.barriers {
                 // Who no longer waits needs no answer.
                 let _ = answer.send(done.clone());

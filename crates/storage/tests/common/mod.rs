@@ -68,8 +68,14 @@ pub fn config(dir: &Path) -> LocalConfig {
     LocalConfig {
         tail_cache_bytes: 3_000,
         flush_background: Duration::from_millis(20),
+        boot_id: Some("1".to_owned()),
         ..LocalConfig::new(vec![dir.to_owned()])
     }
+}
+
+/// The same after the machine itself went down: what was not flushed may be lost in any order.
+pub fn config_after_power_cut(dir: &Path) -> LocalConfig {
+    LocalConfig { boot_id: Some("2".to_owned()), ..config(dir) }
 }
 
 pub fn start(config: LocalConfig) -> (LocalEngine, Arc<dyn Lane>) {
