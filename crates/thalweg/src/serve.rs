@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use broker::auth::AllowAll;
 use broker::{Running, Settings, Storage};
-use catalog::config::check::{self, Verdict};
+use catalog::config::check::{self, Finding, Verdict};
 use catalog::config::{self, BrokerSettings, Configs};
 use catalog::{Image, Local};
 use storage::local::{LocalConfig, LocalEngine};
@@ -18,7 +18,7 @@ use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::{error, info, warn};
 
-use crate::settings::{CLUSTER_ID, add_defaults, gather};
+use crate::settings::{CLUSTER_ID, add_defaults, gather, unknown_variables};
 use crate::{Print, Serve};
 
 /// Codes by which a supervisor tells what to do (`cli.md` 4.3).
@@ -69,17 +69,41 @@ fn plan(arguments: &Serve) -> Result<Plan, Vec<String>> {
     let (mut configs, findings) = check::load(given.iter().map(|(name, value)| (&**name, &**value)));
     let fatal: Vec<_> = findings.iter().filter(|it| it.verdict.is_fatal()).collect();
     if !fatal.is_empty() {
-        return Err(fatal.iter().map(|it| format!("{}: {}", it.name, it.reason)).collect());
+        return Err(fatal.iter().map(ToString::to_string).collect());
     }
-    let unknown: Vec<_> = findings.iter().filter(|it| it.verdict == Verdict::Unknown).collect();
-    if !unknown.is_empty() {
-        let names = unknown.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ");
-        warn!(names, "unknown settings have no effect");
-    }
+    warn_of(&findings, &configs);
     let cluster_id = configs.remove(CLUSTER_ID);
     let settings = Settings::new(configs).map_err(|invalid| vec![invalid.to_string()])?;
     let storage = storage_config(&settings, cluster_id).map_err(|problem| vec![problem])?;
     Ok(Plan { settings, storage })
+}
+
+/// What an operator may count on and does not get, a line for each kind.
+fn warn_of(findings: &[Finding], configs: &Configs) {
+    let names = |kind: &dyn Fn(&Finding) -> bool| {
+        findings.iter().filter(|it| kind(it)).map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let unknown = names(&|it| it.verdict == Verdict::Unknown);
+    if !unknown.is_empty() {
+        warn!(names = unknown, "unknown settings have no effect");
+    }
+    let variables = unknown_variables(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()));
+    if !variables.is_empty() {
+        warn!(names = variables.join(", "), "unknown environment variables have no effect");
+    }
+    let missed = names(&Finding::is_missed);
+    if !missed.is_empty() {
+        warn!(names = missed, "settings of what is not there yet are accepted, and have no effect");
+    }
+    let above_one = |it: &Finding| {
+        it.verdict == Verdict::Mapped
+            && it.name.ends_with(".replication.factor")
+            && configs.get(&it.name).is_some_and(|it| it != "1")
+    };
+    let factors = names(&above_one);
+    if !factors.is_empty() {
+        info!(names = factors, "this broker keeps each partition of these topics once");
+    }
 }
 
 fn storage_config(settings: &Settings, cluster_id: Option<String>) -> Result<LocalConfig, String> {

@@ -50,8 +50,10 @@ pub(crate) fn gather(
     }
     given.extend(from_environment(environment)?);
     for text in overrides {
-        let (name, value) = text.split_once('=').ok_or_else(|| Wrong::Override(text.clone()))?;
-        given.insert(name.trim().to_owned(), value.to_owned());
+        let pair = text.split_once('=').map(|(name, value)| (name.trim(), value));
+        let (name, value) =
+            pair.filter(|(name, _)| !name.is_empty()).ok_or_else(|| Wrong::Override(text.clone()))?;
+        given.insert(name.to_owned(), value.to_owned());
     }
     Ok(given)
 }
@@ -101,6 +103,22 @@ fn from_environment(
     Ok(found)
 }
 
+/// Variables of the program that are no settings of the broker.
+const OWN_VARIABLES: [&str; 4] =
+    ["THALWEG_LOG", "THALWEG_BOOTSTRAP_SERVERS", "THALWEG_CONFIG", "THALWEG_PROFILE"];
+
+/// Variables with our prefix that name nothing: a slip of the pen, since nobody else's environment has them.
+pub(crate) fn unknown_variables(names: impl Iterator<Item = String>) -> Vec<String> {
+    let is_unknown = |variable: &String| {
+        let Some(rest) = variable.strip_prefix("THALWEG_") else { return false };
+        let name = setting_name(rest);
+        !OWN_VARIABLES.contains(&variable.as_str())
+            && !is_known(&format!("thalweg.{name}"))
+            && !is_known(&name)
+    };
+    names.filter(is_unknown).collect()
+}
+
 /// The rule of the apache/kafka image: `_` is a dot, `__` an underscore, `___` a dash.
 fn setting_name(variable: &str) -> String {
     let lower = variable.to_lowercase();
@@ -136,6 +154,14 @@ mod tests {
     }
 
     #[test]
+    fn variables_with_our_prefix_that_name_nothing_are_told() {
+        let names =
+            ["THALWEG_DURABILTY", "THALWEG_DURABILITY", "THALWEG_LOG_DIRS", "THALWEG_LOG", "KAFKA_HOME"];
+        let unknown = unknown_variables(names.into_iter().map(str::to_owned));
+        assert_eq!(unknown, ["THALWEG_DURABILTY"]);
+    }
+
+    #[test]
     fn a_setting_given_twice_by_the_environment_is_an_error() {
         let twice = |b| gathered(&[("KAFKA_LOG_DIRS", "/a"), ("THALWEG_LOG_DIRS", b)], &[]);
         assert!(twice("/a").is_ok());
@@ -143,8 +169,10 @@ mod tests {
     }
 
     #[test]
-    fn an_override_without_a_value_is_an_error() {
-        assert!(matches!(gathered(&[], &["num.partitions"]), Err(Wrong::Override(_))));
+    fn an_override_without_a_name_or_a_value_is_an_error() {
+        for wrong in ["num.partitions", "=x", " =x", ""] {
+            assert!(matches!(gathered(&[], &[wrong]), Err(Wrong::Override(_))), "{wrong:?}");
+        }
     }
 
     #[test]

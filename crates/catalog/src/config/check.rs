@@ -1,6 +1,9 @@
 //! Settings from outside: checks what files, environment and command line give, against the rows and against each
 //! other. Start-up uses `load`; `thalweg config check` shows the findings.
 
+use std::collections::BTreeSet;
+use std::fmt;
+
 use super::group_settings::number;
 use super::{
     BrokerConfigs, Configs, Mark, Row, Scope, StaticConfigs, base_name, broker_row, items, normalize, row,
@@ -27,6 +30,21 @@ pub enum Verdict {
     Invalid,
     /// Nobody knows the name: a warning, or an error with `--strict`.
     Unknown,
+}
+
+impl Finding {
+    /// Whether the setting asks for something that is not built yet, so that whoever gave it counts in vain on it.
+    pub fn is_missed(&self) -> bool {
+        self.verdict == Verdict::Accepted && self.reason.contains(" yet")
+    }
+}
+
+impl fmt::Display for Finding {
+    /// The reason, with the name in front where it does not say the name itself.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, reason, .. } = self;
+        if reason.contains(name.as_str()) { f.write_str(reason) } else { write!(f, "{name}: {reason}") }
+    }
 }
 
 impl Verdict {
@@ -80,6 +98,10 @@ fn judge(name: &str, value: &str) -> (Option<String>, Verdict, String) {
         };
         return (Some(value.to_owned()), verdict, reason.to_owned());
     };
+    if let Some(twice) = listener_twice(name, value) {
+        let reason = format!("{name}={value}: the listener name {twice} is used twice");
+        return (None, Verdict::Invalid, reason);
+    }
     match normalize(row, value) {
         Err(reason) => (None, Verdict::Invalid, reason),
         Ok(normal) => {
@@ -88,6 +110,17 @@ fn judge(name: &str, value: &str) -> (Option<String>, Verdict, String) {
             (Some(normal), verdict, reason.to_owned())
         }
     }
+}
+
+/// The name that stands before two addresses. A list as such has each element once, so that this must be asked of what
+/// was given.
+fn listener_twice<'a>(name: &str, value: &'a str) -> Option<&'a str> {
+    if !["listeners", "advertised.listeners"].contains(&name) {
+        return None;
+    }
+    let names = value.split(',').filter_map(|it| Some(it.split_once("://")?.0.trim()));
+    let mut seen = BTreeSet::new();
+    names.into_iter().find(|it| !seen.insert(*it))
 }
 
 fn verdict(row: &Row, value: &str) -> Verdict {
@@ -110,6 +143,8 @@ fn conflicts(configs: &StaticConfigs) -> Vec<Finding> {
         }
     };
     let value = |name: &str| number(&layers, name).unwrap_or_default();
+    // A person who gave one of them has to see what the others are, which may be defaults.
+    let shown = |name: &str| format!("{name}={}", value(name));
     for kind in ["consumer", "share", "streams"] {
         for what in ["session.timeout.ms", "heartbeat.interval.ms", "assignment.interval.ms"] {
             let name = format!("group.{kind}.{what}");
@@ -117,17 +152,18 @@ fn conflicts(configs: &StaticConfigs) -> Vec<Finding> {
             rule(
                 &most,
                 value(&most) >= value(&least),
-                format!("{most} must be greater than or equal to {least}"),
+                format!("{} must be greater than or equal to {}", shown(&most), shown(&least)),
             );
             let inside = (value(&least)..=value(&most)).contains(&value(&name));
-            rule(&name, inside, format!("{name} must be between {least} and {most}"));
+            let reason = format!("{} must be between {} and {}", shown(&name), shown(&least), shown(&most));
+            rule(&name, inside, reason);
         }
         let (heartbeat, session) =
             (format!("group.{kind}.heartbeat.interval.ms"), format!("group.{kind}.session.timeout.ms"));
         rule(
             &heartbeat,
             value(&heartbeat) < value(&session),
-            format!("{heartbeat} must be less than {session}"),
+            format!("{} must be less than {}", shown(&heartbeat), shown(&session)),
         );
     }
     for (name, most) in [
@@ -137,14 +173,20 @@ fn conflicts(configs: &StaticConfigs) -> Vec<Finding> {
         ("group.min.session.timeout.ms", "group.max.session.timeout.ms"),
         ("group.share.max.size", "group.share.max.share.sessions"),
     ] {
-        rule(name, value(name) <= value(most), format!("{name} must be less than or equal to {most}"));
+        let reason = format!("{} must be less than or equal to {}", shown(name), shown(most));
+        rule(name, value(name) <= value(most), reason);
+    }
+    if let (Some(node), Some(broker)) = (configs.get("node.id"), configs.get("broker.id")) {
+        let reason =
+            format!("node.id={node} and broker.id={broker} are names of one setting: give one of them");
+        rule("broker.id", node == broker, reason);
     }
     let assignors = layers.get("group.streams.assignors").map_or_else(Vec::new, |(names, _)| items(names));
     for name in assignors {
         rule(
             "group.streams.assignors",
             ["sticky", "spread"].contains(&name),
-            format!("{name} is no assignor of streams groups; there are: sticky, spread"),
+            format!("group.streams.assignors: {name} is none of them; there are: sticky, spread"),
         );
     }
     findings
@@ -168,6 +210,66 @@ mod tests {
 
     fn verdict_of(name: &str, value: &str) -> Verdict {
         findings(&[(name, value)])[0].1
+    }
+
+    /// A person reads the name once, and what the value was and may be.
+    #[test]
+    fn what_is_said_of_a_wrong_value_is_enough_to_mend_it() {
+        let said = |name: &str, value: &str| {
+            let fatal = load([(name, value)]).1.into_iter().find(|it| it.verdict.is_fatal());
+            fatal.map(|it| it.to_string()).unwrap_or_default()
+        };
+        assert_eq!(
+            said("group.streams.session.timeout.ms", "1000"),
+            "group.streams.session.timeout.ms=1000 must be between group.streams.min.session.timeout.ms=45000 and \
+             group.streams.max.session.timeout.ms=60000"
+        );
+        assert_eq!(
+            said("group.streams.heartbeat.interval.ms", "10"),
+            "group.streams.heartbeat.interval.ms=10 must be between group.streams.min.heartbeat.interval.ms=5000 and \
+             group.streams.max.heartbeat.interval.ms=15000"
+        );
+        assert_eq!(
+            said("group.streams.num.standby.replicas", "9"),
+            "group.streams.num.standby.replicas=9 must be less than or equal to \
+             group.streams.max.standby.replicas=2"
+        );
+        assert_eq!(
+            said("num.partitions", "-1"),
+            "Invalid value -1 for configuration num.partitions: Value must be at least 1"
+        );
+        assert_eq!(
+            said("zookeeper.connect", "h:1"),
+            "zookeeper.connect: There is no ZooKeeper any more; remove it and start with a new cluster."
+        );
+    }
+
+    #[test]
+    fn settings_of_what_is_not_there_yet_are_missed() {
+        let is_missed = |name: &str, value: &str| load([(name, value)]).1[0].is_missed();
+        assert!(is_missed("log.retention.hours", "168"));
+        assert!(is_missed("ssl.keystore.location", "/k"));
+        assert!(is_missed("sasl.enabled.mechanisms", "PLAIN"));
+        assert!(!is_missed("num.io.threads", "8"));
+        assert!(!is_missed("num.partitions", "8"));
+    }
+
+    #[test]
+    fn two_ids_of_a_node_are_refused() {
+        let fatal = |broker: &str| {
+            let found = findings(&[("node.id", "5"), ("broker.id", broker)]);
+            found.iter().any(|(_, verdict)| verdict.is_fatal())
+        };
+        assert!(fatal("4") && !fatal("5"));
+    }
+
+    #[test]
+    fn two_addresses_of_one_listener_are_refused() {
+        for name in ["listeners", "advertised.listeners"] {
+            assert_eq!(verdict_of(name, "A://h:1,A://h:1"), Verdict::Invalid, "{name}");
+            assert_eq!(verdict_of(name, "A://h:1,A://h:2"), Verdict::Invalid, "{name}");
+            assert_ne!(verdict_of(name, "A://h:1,B://h:2"), Verdict::Invalid, "{name}");
+        }
     }
 
     #[test]
