@@ -82,6 +82,8 @@ pub struct Link {
     pub listener: Arc<Listener>,
     /// Address of the client in Kafka's form, `/127.0.0.1`.
     pub host: Str,
+    /// Address and port of the client, by which other programs know the connection.
+    pub peer: SocketAddr,
     pub principal: Str,
     /// Our end: what a client reaches us by if nothing is advertised.
     pub local: SocketAddr,
@@ -103,6 +105,7 @@ impl Link {
             id: LAST.fetch_add(1, Ordering::Relaxed) + 1,
             listener,
             host: Str::from(format!("/{}", peer.ip().to_canonical())),
+            peer: SocketAddr::new(peer.ip().to_canonical(), peer.port()),
             principal: Str::from_static("User:ANONYMOUS"),
             local,
             entered: AtomicBool::new(false),

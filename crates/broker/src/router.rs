@@ -52,13 +52,26 @@ fn piece(link: &Link, chunk: Chunk) -> Option<Piece> {
 /// Starts the request in `frame`. The error is why the connection must be closed: to what does not
 /// parse, and to versions that are not served, there is no answer (`broker-core.md` 1.2 rule 6).
 pub(crate) fn start(broker: &Arc<Broker>, link: &Arc<Link>, frame: Bytes) -> Result<Answering, String> {
-    let (head, mut body) = RequestHead::parse(frame).map_err(|error| format!("request header: {error}"))?;
-    let api = Api::by_key(head.key).ok_or_else(|| format!("API key {} is not served", head.key))?;
+    let start = frame.first_chunk::<4>().copied();
+    let parsed = RequestHead::parse(frame);
+    let (head, mut body) = parsed.map_err(|error| format!("request header{}: {error}", of_request(start)))?;
+    let api = Api::by_key(head.key)
+        .ok_or_else(|| format!("API key {} v{} is not served", head.key, head.version))?;
     if !api.served.contains(&head.version) {
         return refuse_version(link, api, &head);
     }
     let call = call(broker, link, &head);
     (api.start)(call, &head, &mut body).map_err(|error| format!("{} v{}: {error}", api.name, head.version))
+}
+
+/// Which API and version the first bytes of a frame name, in words.
+fn of_request(start: Option<[u8; 4]>) -> String {
+    let Some([a, b, c, d]) = start else { return String::new() };
+    let (key, version) = (i16::from_be_bytes([a, b]), i16::from_be_bytes([c, d]));
+    match Api::by_key(key) {
+        Some(api) => format!(" of {} v{version}", api.name),
+        None => format!(" of API key {key} v{version}"),
+    }
 }
 
 /// ApiVersions alone tells which versions there are, since the client does not know them yet.
@@ -84,4 +97,16 @@ fn call(broker: &Arc<Broker>, link: &Arc<Link>, head: &RequestHead) -> Call {
         broker.departures.enter(link, &caller.client_id);
     }
     Call { broker: broker.clone(), caller, link: link.clone(), version: head.version }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_that_can_not_be_read_is_told_by_its_api() {
+        assert_eq!(of_request(None), "");
+        assert_eq!(of_request(Some([0, 0, 0, 9])), " of ProduceRequest v9");
+        assert_eq!(of_request(Some([0x27, 0x0f, 0, 3])), " of API key 9999 v3");
+    }
 }

@@ -16,7 +16,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, sleep_until};
 use tracing::{debug, info};
 
-use super::input::Input;
+use super::input::{Input, Part};
 use super::output::Output;
 use crate::broker::Broker;
 use crate::call::Link;
@@ -62,6 +62,8 @@ enum Answer {
 pub(crate) enum Ended {
     /// The client closed it, or it broke.
     Gone,
+    /// The client closed it with a part of a frame sent.
+    Cut(Part),
     /// The client sent what no answer can be given to, or a failure has no answer.
     Refused(String),
     Idle,
@@ -89,14 +91,15 @@ impl Connection {
     /// Serves the connection until it ends, and says in one line why.
     pub(crate) async fn run(mut self, stop: Stop) {
         let ended = self.serve(stop).await;
-        let by_peer = matches!(ended, Ended::Gone);
+        let by_peer = matches!(ended, Ended::Gone | Ended::Cut(_));
         self.broker.departures.close(self.link.id, by_peer, self.broker.clock.now());
-        let (host, listener) = (&self.link.host, &self.link.listener.name);
+        let (client, listener) = (self.link.peer, &self.link.listener.name);
         match ended {
-            Ended::Refused(reason) => info!(%host, %listener, reason, "connection closed"),
-            Ended::Gone => debug!(%host, %listener, "connection gone"),
-            Ended::Idle => debug!(%host, %listener, "idle connection closed"),
-            Ended::Stopped => debug!(%host, %listener, "connection closed by stop"),
+            Ended::Refused(reason) => info!(%client, %listener, reason, "connection closed"),
+            Ended::Cut(part) => info!(%client, %listener, "connection closed by the client {part}"),
+            Ended::Gone => debug!(%client, %listener, "connection gone"),
+            Ended::Idle => debug!(%client, %listener, "idle connection closed"),
+            Ended::Stopped => debug!(%client, %listener, "connection closed by stop"),
         }
     }
 
@@ -246,7 +249,7 @@ impl Connection {
             }
         }
         match self.poll_fill(cx) {
-            Poll::Ready(Ok(0)) => Err(Ended::Gone),
+            Poll::Ready(Ok(0)) => Err(self.input.part().map_or(Ended::Gone, Ended::Cut)),
             Poll::Ready(Ok(bytes)) => {
                 self.input.filled(bytes);
                 self.last_active = Instant::now();

@@ -37,6 +37,24 @@ impl fmt::Display for BadSize {
     }
 }
 
+/// The beginning of a frame whose rest never came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// Bytes that came, with those of the size.
+    pub came: usize,
+    /// Bytes of the whole, unless the size itself is not whole.
+    pub of: Option<usize>,
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.of {
+            Some(of) => write!(f, "in the middle of a frame, after {} of {of} bytes", self.came),
+            None => write!(f, "in the middle of a frame, after {} bytes", self.came),
+        }
+    }
+}
+
 impl Input {
     /// `frame_max` is `socket.request.max.bytes`.
     pub(crate) fn new(frame_max: usize) -> Self {
@@ -88,6 +106,12 @@ impl Input {
         }
     }
 
+    /// What came of a frame that is not whole.
+    pub(crate) fn part(&self) -> Option<Part> {
+        let of = self.size().ok().flatten().map(|size| PREFIX + size);
+        (!self.buffer.is_empty()).then_some(Part { came: self.buffer.len(), of })
+    }
+
     /// Bytes that the frame at the front still lacks, if its size is known and right.
     fn missing(&self) -> Option<usize> {
         let size = self.size().ok().flatten()?;
@@ -128,6 +152,17 @@ mod tests {
             feed(&mut input, &i32::to_be_bytes(size));
             assert_eq!(input.frame().is_ok(), fits, "size {size}");
         }
+    }
+
+    #[test]
+    fn a_part_of_a_frame_is_told() {
+        let mut input = Input::new(100);
+        assert_eq!(input.part(), None);
+        feed(&mut input, &[0, 0]);
+        assert_eq!(input.part(), Some(Part { came: 2, of: None }));
+        feed(&mut input, &[0, 9, 1]);
+        let part = input.part().unwrap();
+        assert_eq!(part.to_string(), "in the middle of a frame, after 5 of 13 bytes");
     }
 
     #[test]

@@ -59,7 +59,7 @@ pub(crate) fn bind(settings: &ListenerSettings, limits: &Limits) -> io::Result<(
                 });
                 return Ok((Listener { name: settings.name.clone(), bound, advertised }, socket));
             }
-            Err(error) => failure = error,
+            Err(error) => failure = io::Error::new(error.kind(), format!("{address}: {error}")),
         }
     }
     Err(failure)
@@ -109,7 +109,7 @@ async fn next(connections: &Connections, socket: &TcpListener) -> io::Result<(Tc
 
 fn greet(broker: &Arc<Broker>, listener: &Arc<Listener>, stream: TcpStream, peer: SocketAddr, stop: &Stop) {
     let Some(seat) = broker.connections.enter(peer.ip()) else {
-        debug!(host = %peer.ip(), "connection refused by max.connections.per.ip");
+        debug!(client = %peer, "connection refused by max.connections.per.ip");
         return;
     };
     if prepare(&stream).is_err() {
