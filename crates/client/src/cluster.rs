@@ -36,11 +36,8 @@ pub struct Broker {
 /// Why a broker could not be used.
 #[derive(Debug)]
 pub enum Trouble {
-    /// No address answered; the last reason.
-    Unreachable {
-        address: String,
-        reason: String,
-    },
+    /// No address answered; each with its reason.
+    Unreachable(Vec<Silent>),
     TimedOut,
     /// The broker does not serve the API, in no version that is known here.
     NotServed(&'static str),
@@ -51,10 +48,27 @@ pub enum Trouble {
     },
 }
 
+/// An address where no broker answered.
+#[derive(Debug)]
+pub struct Silent {
+    pub address: String,
+    pub reason: String,
+}
+
+impl fmt::Display for Silent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.address, self.reason)
+    }
+}
+
 impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unreachable { address, reason } => write!(f, "can't reach {address}: {reason}"),
+            Self::Unreachable(silent) if silent.is_empty() => f.write_str("no address of a broker is given"),
+            Self::Unreachable(silent) => {
+                let each: Vec<_> = silent.iter().map(ToString::to_string).collect();
+                write!(f, "can't reach {}", each.join("; "))
+            }
             Self::TimedOut => f.write_str("no answer in time"),
             Self::NotServed(name) => write!(f, "the broker does not serve {name}"),
             Self::Broken(error) => error.fmt(f),
@@ -75,24 +89,26 @@ impl From<Error> for Trouble {
 }
 
 impl Broker {
-    /// The first address that answers. All that is asked of it must be done by `deadline`.
+    /// The first address that answers. Each gets a share of the time, so that a silent one does not keep the others
+    /// from being asked. All that is asked of the broker must be done by `deadline`.
     pub async fn connect(
         addresses: &[String],
         software: Software,
         deadline: Instant,
     ) -> Result<Self, Trouble> {
-        let mut trouble =
-            Trouble::Unreachable { address: "a broker".to_owned(), reason: "no address".to_owned() };
-        for address in addresses {
-            match Self::open(address, software, deadline).await {
-                Ok(broker) => return Ok(broker),
-                Err(Trouble::Broken(error)) => {
-                    trouble = Trouble::Unreachable { address: address.clone(), reason: error.to_string() };
-                }
-                Err(other) => trouble = other,
-            }
+        let mut silent = Vec::new();
+        for (address, left) in addresses.iter().zip((1..=addresses.len()).rev()) {
+            let now = Instant::now();
+            let share = deadline.saturating_duration_since(now) / u32::try_from(left).unwrap_or(u32::MAX);
+            let reason = match Self::open(address, software, now + share).await {
+                Ok(broker) => return Ok(Self { deadline, ..broker }),
+                Err(Trouble::TimedOut) => format!("no answer within {}", seconds(share)),
+                Err(Trouble::Broken(error)) => error.to_string(),
+                Err(other) => other.to_string(),
+            };
+            silent.push(Silent { address: address.clone(), reason });
         }
-        Err(trouble)
+        Err(Trouble::Unreachable(silent))
     }
 
     async fn open(address: &str, software: Software, deadline: Instant) -> Result<Self, Trouble> {
@@ -180,9 +196,65 @@ impl Broker {
     }
 }
 
+fn seconds(time: Duration) -> String {
+    format!("{} s", (time.as_secs_f64() * 10.0).round() / 10.0)
+}
+
 async fn in_time<T>(deadline: Instant, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Trouble> {
     match timeout_at(deadline, answer).await {
         Ok(answer) => answer.map_err(Trouble::from),
         Err(_) => Err(Trouble::TimedOut),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::{ApiVersionsResponse, api_versions::response::ApiVersion};
+
+    const SOFTWARE: Software = Software { name: "test", version: "0" };
+
+    /// A listener that takes connections and says nothing, and one that answers the first request.
+    async fn silent_and_good() -> (tokio::net::TcpListener, String, String) {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        let listen = || tokio::net::TcpListener::bind("127.0.0.1:0");
+        let (silent, good) = (listen().await.unwrap(), listen().await.unwrap());
+        let addresses = (silent.local_addr().unwrap().to_string(), good.local_addr().unwrap().to_string());
+        tokio::spawn(async move {
+            let (mut stream, _) = good.accept().await.unwrap();
+            let mut size = [0; 4];
+            stream.read_exact(&mut size).await.unwrap();
+            let mut frame = vec![0; u32::from_be_bytes(size) as usize];
+            stream.read_exact(&mut frame).await.unwrap();
+            let correlation = i32::from_be_bytes(frame[4..8].try_into().unwrap());
+            let row = ApiVersion { api_key: 18, min_version: 0, max_version: 3, ..Default::default() };
+            let answer = ApiVersionsResponse { api_keys: vec![row], ..Default::default() };
+            for chunk in wire::frame::encode_response(&answer, API_VERSIONS_VERSION, correlation).unwrap() {
+                let wire::Chunk::Bytes(bytes) = chunk else { panic!("no files here") };
+                stream.write_all(&bytes).await.unwrap();
+            }
+            sleep(Duration::from_secs(30)).await;
+        });
+        (silent, addresses.0, addresses.1)
+    }
+
+    #[tokio::test]
+    async fn a_silent_address_leaves_time_for_the_next() {
+        let (_silent, quiet, good) = silent_and_good().await;
+        let deadline = Instant::now() + Duration::from_secs(2);
+        let broker = Broker::connect(&[quiet, good], SOFTWARE, deadline).await.unwrap();
+        assert_eq!(broker.deadline, deadline, "what is asked then has all of the time");
+    }
+
+    #[tokio::test]
+    async fn all_that_did_not_answer_are_named() {
+        let (_silent, quiet, _) = silent_and_good().await;
+        let deadline = Instant::now() + Duration::from_millis(400);
+        let nobody = "127.0.0.1:1".to_owned();
+        let trouble =
+            Broker::connect(&[quiet.clone(), nobody.clone()], SOFTWARE, deadline).await.unwrap_err();
+        let said = trouble.to_string();
+        assert!(said.starts_with(&format!("can't reach {quiet}: no answer within 0.")), "{said}");
+        assert!(said.contains(&format!("; {nobody}: ")), "{said}");
     }
 }

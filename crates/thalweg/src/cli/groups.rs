@@ -15,6 +15,20 @@ const FOLLOW_EVERY: Duration = Duration::from_millis(500);
 /// Events of one answer.
 const EVENTS_MAX: i32 = 1000;
 
+/// Types of groups, as a person writes them.
+const TYPES: [&str; 4] = ["classic", "consumer", "share", "streams"];
+/// States that groups of some type have.
+const STATES: [&str; 8] = [
+    "Stable",
+    "Empty",
+    "Dead",
+    "PreparingRebalance",
+    "CompletingRebalance",
+    "Assigning",
+    "Reconciling",
+    "NotReady",
+];
+
 /// Groups of all types.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Groups {
@@ -31,10 +45,10 @@ pub(crate) struct List {
     #[command(flatten)]
     target: Target,
     /// Groups in these states only.
-    #[arg(long, value_name = "STATE", value_delimiter = ',')]
+    #[arg(long, value_name = "STATE", value_delimiter = ',', value_parser = STATES, ignore_case = true)]
     state: Vec<String>,
-    /// Groups of these types only: classic, consumer, share, streams.
-    #[arg(long = "type", value_name = "TYPE", value_delimiter = ',')]
+    /// Groups of these types only.
+    #[arg(long = "type", value_name = "TYPE", value_delimiter = ',', value_parser = TYPES, ignore_case = true)]
     types: Vec<String>,
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = Output::Text)]
     output: Output,
@@ -65,8 +79,8 @@ pub(crate) struct Events {
 
 pub(crate) async fn run(command: Groups) -> Result<(), Failure> {
     match command {
-        Groups::List(it) => list(&it).await,
-        Groups::Why(it) => why(&it).await,
+        Groups::List(it) => it.target.patient(list(&it)).await,
+        Groups::Why(it) => it.target.patient(why(&it)).await,
         Groups::Events(it) => events(&it).await,
     }
 }
@@ -145,9 +159,13 @@ async fn explain(broker: &mut Broker, asked: &ExplainGroupRequest) -> Result<Exp
 
 async fn events(arguments: &Events) -> Result<(), Failure> {
     let one = &arguments.one;
-    let mut broker = one.target.coordinator(&one.group).await?;
-    let first =
-        explain(&mut broker, &question(&one.group, false, -1, arguments.lines.clamp(0, EVENTS_MAX))).await?;
+    let lines = arguments.lines.clamp(0, EVENTS_MAX);
+    let first = async {
+        let mut broker = one.target.coordinator(&one.group).await?;
+        let first = explain(&mut broker, &question(&one.group, false, -1, lines)).await?;
+        Ok::<_, Failure>((broker, first))
+    };
+    let (mut broker, first) = one.target.patient(first).await?;
     let (mut loaded_at, mut last) = (first.loaded_at, first.last_sequence);
     // A document for those who ask once, a line each for those who follow.
     if one.output == Output::Json && !arguments.follow {

@@ -9,13 +9,14 @@ mod txn;
 
 use std::fmt::Display;
 use std::io::{ErrorKind, Write as _};
+use std::pin::pin;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::ValueEnum;
 use client::{Broker, Software, Trouble};
 use tokio::runtime::Builder;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use wire::ErrorCode;
 
 pub(crate) use groups::{Groups, run as groups};
@@ -52,7 +53,7 @@ pub(crate) struct Target {
 pub(crate) enum Output {
     /// For people.
     Text,
-    /// One document; field names are stable, times are milliseconds since 1970 in names that end in Ms.
+    /// One document; field names are stable, times are RFC 3339 in UTC, what is not known is null.
     Json,
 }
 
@@ -88,7 +89,7 @@ impl Failure {
 impl From<Trouble> for Failure {
     fn from(trouble: Trouble) -> Self {
         match &trouble {
-            Trouble::Unreachable { .. } | Trouble::TimedOut | Trouble::Broken(_) => {
+            Trouble::Unreachable(_) | Trouble::TimedOut | Trouble::Broken(_) => {
                 Self::new(UNREACHABLE, &trouble)
             }
             Trouble::NotServed(_) => Self::new(FAILED, &trouble),
@@ -99,7 +100,30 @@ impl From<Trouble> for Failure {
     }
 }
 
+/// Tells a person who waits what is waited for: after a second, and then from time to time.
+const TELL_AFTER: Duration = Duration::from_secs(1);
+const TELL_EVERY: Duration = Duration::from_secs(10);
+
 impl Target {
+    /// Waits for an answer, and says so on stderr if it takes long.
+    pub(crate) async fn patient<T>(&self, answer: impl Future<Output = T>) -> T {
+        let mut answer = pin!(answer);
+        let mut next = TELL_AFTER;
+        loop {
+            match timeout(next, &mut answer).await {
+                Ok(answer) => return answer,
+                Err(_) => next = TELL_EVERY,
+            }
+            let brokers = self.bootstrap.join(", ");
+            // Who does not read stderr does not want to know.
+            let _ = writeln!(
+                std::io::stderr(),
+                "thalweg: waiting for an answer of {brokers}, at most {} s",
+                self.timeout
+            );
+        }
+    }
+
     fn deadline(&self) -> Instant {
         Instant::now() + Duration::from_secs(self.timeout)
     }

@@ -54,9 +54,9 @@ enum Drawing {
 
 pub(crate) async fn run(command: Streams) -> Result<(), Failure> {
     match command {
-        Streams::Tasks(it) => tasks(&it).await,
-        Streams::Topology(it) => topology(&it).await,
-        Streams::Endpoints(it) => endpoints(&it).await,
+        Streams::Tasks(it) => it.target.patient(tasks(&it)).await,
+        Streams::Topology(it) => it.target.patient(topology(&it)).await,
+        Streams::Endpoints(it) => it.target.patient(endpoints(&it)).await,
     }
 }
 

@@ -1,6 +1,7 @@
 //! `thalweg streams tasks`: who runs each task in which role, how far it is behind, and where it goes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use wire::Str;
 use wire::json::Json;
@@ -8,6 +9,10 @@ use wire::streams_group_describe::response::{DescribedGroup, Member, Subtopology
 
 use super::json::{list, number_or_null, object, text, texts};
 use super::{NOTHING, or_nothing, short_ids, table};
+
+/// Offsets that say something. A client that does not know an end yet sends the largest number, one that does not know
+/// where it is a negative one.
+const KNOWN: Range<i64> = 0..i64::MAX;
 
 /// A partition of a topic.
 pub(in crate::cli) type TopicPartition = (String, i32);
@@ -92,8 +97,10 @@ pub(in crate::cli) fn rows(group: &DescribedGroup, inputs: &Inputs) -> BTreeMap<
 /// How far a member's copies are behind their changelogs.
 fn follow(rows: &mut BTreeMap<(String, i32), Row>, member: &Member) {
     let key = |it: &TaskOffset| (it.subtopology_id.to_string(), it.partition);
-    let ends: BTreeMap<_, _> = member.task_end_offsets.iter().map(|it| (key(it), it.offset)).collect();
-    let offsets: BTreeMap<_, _> = member.task_offsets.iter().map(|it| (key(it), it.offset)).collect();
+    let known = |offsets: &[TaskOffset]| -> BTreeMap<_, _> {
+        offsets.iter().filter(|it| KNOWN.contains(&it.offset)).map(|it| (key(it), it.offset)).collect()
+    };
+    let (ends, offsets) = (known(&member.task_end_offsets), known(&member.task_offsets));
     let has = &member.assignment;
     for task in task_keys(&has.standby_tasks).chain(task_keys(&has.warmup_tasks)) {
         let (Some(end), Some(offset)) = (ends.get(&task), offsets.get(&task)) else { continue };

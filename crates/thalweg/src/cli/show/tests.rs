@@ -280,6 +280,24 @@ fn tasks_as_json() {
     );
 }
 
+/// A client that does not know the end of a changelog yet sends the largest number: that is no lag.
+#[test]
+fn unknown_end_of_a_changelog_is_no_lag() {
+    for (end, at) in [(i64::MAX, 238), (100, -3), (-1, 60)] {
+        let mut group = application();
+        for offset in &mut group.members[1].task_end_offsets {
+            offset.offset = end;
+        }
+        for offset in &mut group.members[1].task_offsets {
+            offset.offset = at;
+        }
+        let page = tasks::text_page(&group, &inputs());
+        assert!(page.contains("process-2/bbbbbb-1  12   -              in-1"), "{page}");
+        let json = tasks::json_page(&group, &inputs()).to_string();
+        assert!(json.contains(r#""lag":12,"changelogLag":null"#), "{json}");
+    }
+}
+
 #[test]
 fn endpoints_for_people() {
     assert_eq!(
