@@ -9,7 +9,7 @@ mod tests;
 
 pub(super) use streams::{revocation, session};
 
-use crate::group::history::{Entry, Kind};
+use crate::group::history::{Cause, Entry, Kind};
 use crate::group::soft::Soft;
 use crate::group::state::{Group, Hard};
 use crate::machine::Millis;
@@ -18,8 +18,10 @@ use wire::{ErrorCode, Str};
 
 /// How far back refusals and epochs count as of now.
 pub const RECENT: Millis = 600_000;
-/// So many epochs within [`RECENT`] are not an ordinary deployment any more.
+/// So many epochs within [`RECENT`] are not an ordinary deployment any more, at least.
 const FLAPPING_FROM: usize = 10;
+/// And so many for each member: a deployment takes each of them away and brings it back, which may be done twice.
+const FLAPPING_PER_MEMBER: usize = 4;
 
 /// Something that keeps a group from where it wants to be, or that one should know.
 #[derive(Debug, Clone, PartialEq)]
@@ -107,33 +109,41 @@ pub fn findings(hard: &Hard, soft: &Soft, image: &Image, id: &Str, now: Millis) 
         )],
         Group::Classic(_) | Group::Consumer(_) => Vec::new(),
     };
-    findings.extend(from_history(soft, id, now));
+    let members = match group {
+        Group::Streams(group) => group.members().len(),
+        Group::Consumer(group) => group.members().len(),
+        Group::Classic(_) | Group::Simple => 0,
+    };
+    if let Some(ring) = soft.history.of(id) {
+        let recent: Vec<&Entry> = ring.entries().filter(|it| now - it.at < RECENT).collect();
+        findings.extend(recent.iter().rev().filter_map(|it| refusal(it, now)));
+        findings.extend(flapping(&recent, members));
+    }
     findings.sort_by_key(|it| it.severity);
     findings
 }
 
-/// What is true of groups of all types: refusals and epochs of late.
-fn from_history(soft: &Soft, id: &Str, now: Millis) -> Vec<Finding> {
-    let Some(ring) = soft.history.of(id) else { return Vec::new() };
-    let recent: Vec<&Entry> = ring.entries().filter(|it| now - it.at < RECENT).collect();
-    let mut findings: Vec<Finding> = recent.iter().rev().filter_map(|it| refusal(it, now)).collect();
-    let epochs: Vec<_> = recent.iter().filter(|it| it.happened.kind == Kind::EpochMoved).collect();
-    if epochs.len() >= FLAPPING_FROM {
-        let mut causes: Vec<&str> = epochs.iter().map(|it| it.happened.cause.name()).collect();
-        causes.sort_unstable();
-        let most = causes.chunk_by(|a, b| a == b).max_by_key(|it| it.len()).and_then(|it| it.first());
-        let sentence = format!(
-            "The group's epoch moved {} times in the last {}, mostly because of {}.",
-            epochs.len(),
-            span(RECENT),
-            most.unwrap_or(&"nothing known"),
-        );
-        let advice = "Look in the events which members come and go: a process that restarts again and again, \
-                      or sessions that end because heartbeats do not come.";
-        let since = epochs.first().map(|it| it.at);
-        findings.push(Finding::new(Severity::Warns, "flapping", sentence).advice(advice).since(since));
+/// Whether the group changes more often than anybody deploys. Steps of warm-ups are how it comes to rest after a
+/// change, and do not count.
+fn flapping(recent: &[&Entry], members: usize) -> Option<Finding> {
+    let moved = |it: &&&Entry| it.happened.kind == Kind::EpochMoved && it.happened.cause != Cause::Warmups;
+    let epochs: Vec<_> = recent.iter().filter(moved).collect();
+    if epochs.len() < FLAPPING_FROM.max(FLAPPING_PER_MEMBER.saturating_mul(members)) {
+        return None;
     }
-    findings
+    let mut causes: Vec<&str> = epochs.iter().map(|it| it.happened.cause.name()).collect();
+    causes.sort_unstable();
+    let most = causes.chunk_by(|a, b| a == b).max_by_key(|it| it.len()).and_then(|it| it.first());
+    let sentence = format!(
+        "The group's epoch moved {} times in the last {}, mostly because of {}.",
+        epochs.len(),
+        span(RECENT),
+        most.filter(|it| !it.is_empty()).unwrap_or(&"nothing known"),
+    );
+    let advice = "Look in the events which members come and go: a process that restarts again and again, \
+                  or sessions that end because heartbeats do not come.";
+    let since = epochs.first().map(|it| it.at);
+    Some(Finding::new(Severity::Warns, "flapping", sentence).advice(advice).since(since))
 }
 
 fn refusal(entry: &Entry, now: Millis) -> Option<Finding> {

@@ -1,7 +1,7 @@
 //! Lengths of time and refusals; the findings themselves are shown by `scenarios/groups/why_*.scn`.
 
 use super::*;
-use crate::group::history::Happened;
+use crate::group::history::{Cause, Happened};
 
 #[test]
 fn spans_are_told_by_their_two_largest_units() {
@@ -47,4 +47,27 @@ fn only_refusals_are_told_from_the_history() {
 #[test]
 fn what_blocks_comes_first() {
     assert!(Severity::Blocks < Severity::Warns && Severity::Warns < Severity::Informs);
+}
+
+/// Steps of warm-ups follow from one change, and a deployment moves the epoch twice for each member.
+#[test]
+fn only_what_comes_and_goes_too_often_is_flapping() {
+    let entry = |sequence, cause| Entry {
+        sequence,
+        at: 0,
+        count: 1,
+        happened: Happened::new(Kind::EpochMoved).cause(cause),
+    };
+    let is_flapping = |epochs: &[(usize, Cause)], members| {
+        let entries: Vec<Entry> =
+            epochs.iter().flat_map(|(count, cause)| (0..*count).map(|_| entry(1, *cause))).collect();
+        let found = flapping(&entries.iter().collect::<Vec<_>>(), members);
+        found.map(|it| it.sentence)
+    };
+    assert_eq!(is_flapping(&[(30, Cause::Warmups), (4, Cause::MemberJoined)], 2), None);
+    assert_eq!(is_flapping(&[(12, Cause::MemberJoined), (12, Cause::MemberLeft)], 12), None, "a deployment");
+    assert!(is_flapping(&[(5, Cause::MemberJoined), (5, Cause::SessionOver)], 1).is_some());
+    let told = is_flapping(&[(20, Cause::Warmups), (9, Cause::MemberLeft), (3, Cause::Topics)], 3).unwrap();
+    assert_eq!(told, "The group's epoch moved 12 times in the last 10 min, mostly because of member-left.");
+    assert!(is_flapping(&[(10, Cause::None)], 0).unwrap().ends_with("mostly because of nothing known."));
 }
