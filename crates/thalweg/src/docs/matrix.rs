@@ -25,7 +25,7 @@ pub(super) fn page() -> String {
     );
     line!(
         out,
-        "Beside these pages: [headers and embedded data](embedded.md), [records of internal topics](../records.md), [settings](../config.md), [deliberate deviations](../design/deviations.md).\n"
+        "Beside these pages: [headers and embedded data](embedded.md), [drafts](drafts.md) that were never released, [records of internal topics](../records.md), [settings](../config.md), [deliberate deviations](../design/deviations.md).\n"
     );
     line!(out, "## APIs for clients\n");
     table(&mut out, &clients, "Kafka 4.4.0");

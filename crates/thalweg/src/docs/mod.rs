@@ -72,6 +72,7 @@ fn pages() -> BTreeMap<String, String> {
         out.insert(format!("protocol/{}", api::file(it.0)), api::page(it));
     }
     out.insert("protocol/embedded.md".to_owned(), records::embedded());
+    out.insert("protocol/drafts.md".to_owned(), records::drafts());
     out.insert("records.md".to_owned(), records::page());
     out.insert("config.md".to_owned(), config::page());
     out

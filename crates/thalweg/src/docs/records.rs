@@ -1,7 +1,7 @@
 //! Records of the internal topics, and data inside other data.
 
 use wire::table::{Kind, Message};
-use wire::tables::{MESSAGES, RECORDS};
+use wire::tables::{DRAFTS, MESSAGES, RECORDS};
 
 use super::{NOTE, api, fields, line};
 
@@ -73,6 +73,35 @@ pub(super) fn embedded() -> String {
         line!(out, "Versions: {versions}. Flexible: {}.\n", it.flexible);
         fields::table(&mut out, it);
         changes(&mut out, it);
+    }
+    out
+}
+
+/// `docs/protocol/drafts.md`.
+pub(super) fn drafts() -> String {
+    let mut out = String::new();
+    line!(out, "# Drafts\n\n{NOTE}\n");
+    line!(
+        out,
+        "Early revisions of KIP-1071 that circulate in old texts and prototypes. They were never released and are not \
+         served; the keys and record types belong to other messages today. The tools read them: `thalweg wire smallest \
+         StreamsGroupInitialize --draft`, `thalweg wire diff StreamsGroupHeartbeat newer 0`."
+    );
+    for draft in DRAFTS.iter().rev() {
+        line!(out, "\n## The {} draft", draft.name);
+        for (key, request, response) in draft.apis {
+            line!(out, "\n### {} ({key}), {}\n\n{}\n", api::name(request), draft.name, request.doc);
+            line!(out, "Request:\n");
+            fields::table(&mut out, request);
+            line!(out, "\nResponse:\n");
+            fields::table(&mut out, response);
+        }
+        line!(out, "\n### Records of __consumer_offsets, {}", draft.name);
+        for (id, key, value) in draft.records {
+            let keys: Vec<&str> = key.root.fields.iter().map(|it| it.name).collect();
+            line!(out, "\n**{id} {}**, key {}: {}\n", name(key), keys.join(", "), value.doc);
+            fields::table(&mut out, value);
+        }
     }
     out
 }
