@@ -3,6 +3,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 fn thalweg(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_thalweg")).args(arguments).env_clear().output().unwrap()
@@ -16,7 +17,9 @@ struct Broker {
 
 impl Broker {
     fn start() -> Self {
-        let directory = std::env::temp_dir().join(format!("thalweg-cli-{}", std::process::id()));
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let directory = std::env::temp_dir().join(format!("thalweg-cli-{}-{number}", std::process::id()));
         let mut process = Command::new(env!("CARGO_BIN_EXE_thalweg"))
             .args(["serve", "--print", "json", "--override", "listeners=PLAINTEXT://127.0.0.1:0"])
             .args(["--override", &format!("log.dirs={}", directory.display())])
@@ -44,6 +47,11 @@ impl Drop for Broker {
 fn wrong_usage_ends_with_2_and_silence_with_5() {
     assert_eq!(thalweg(&["groups", "why"]).status.code(), Some(2));
     assert_eq!(thalweg(&["groups", "list", "-o", "xml"]).status.code(), Some(2));
+    for (option, names) in [("--type", "streams"), ("--state", "Stable")] {
+        let done = thalweg(&["groups", "list", option, "nonsense"]);
+        assert_eq!(done.status.code(), Some(2));
+        assert!(String::from_utf8(done.stderr).unwrap().contains(names), "{option}");
+    }
     // Nobody listens on port 1.
     let done = thalweg(&["groups", "why", "g", "--bootstrap-server", "127.0.0.1:1"]);
     assert_eq!(done.status.code(), Some(5));
@@ -51,12 +59,31 @@ fn wrong_usage_ends_with_2_and_silence_with_5() {
     assert!(String::from_utf8(done.stderr).unwrap().starts_with("thalweg: can't reach 127.0.0.1:1"));
 }
 
+/// The first address says nothing: the next is asked in time, and who waits is told.
+#[test]
+fn a_silent_address_is_passed() {
+    let broker = Broker::start();
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = silent.local_addr().map(|it| (silent, it.to_string())).unwrap();
+    let both = format!("{},{}", silent.1, broker.address);
+    let done =
+        thalweg(&["groups", "list", "--timeout", "5", "--type", "Streams", "--bootstrap-server", &both]);
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert_eq!(done.status.code(), Some(0), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains("waiting for an answer of") && said.contains(&silent.1), "{said}");
+    let done = thalweg(&["groups", "list", "--timeout", "1", "--bootstrap-server", &silent.1]);
+    assert_eq!(done.status.code(), Some(5));
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert!(said.contains(&format!("can't reach {}: no answer within 1 s", silent.1)), "{said}");
+}
+
 #[test]
 fn a_group_that_is_not_there_ends_with_3() {
     let broker = Broker::start();
     let at = ["--bootstrap-server", &broker.address];
     for command in [
-        &["groups", "why", "g"],
+        &["groups", "why", "g"][..],
         &["groups", "events", "g"],
         &["streams", "tasks", "g"],
         &["streams", "topology", "g"],

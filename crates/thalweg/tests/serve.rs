@@ -133,12 +133,68 @@ fn a_value_out_of_range_is_named_with_its_range() {
 #[test]
 fn wrong_usage_ends_with_2() {
     let directory = Directory::new();
-    for settings in [["nonsense"], ["listeners=SSL://127.0.0.1:0"]] {
+    let twice = "listeners=PLAINTEXT://127.0.0.1:0,PLAINTEXT://127.0.0.1:0";
+    for settings in [["nonsense"], ["=x"], ["listeners=SSL://127.0.0.1:0"], [twice]] {
         assert_eq!(command(&directory.0, &settings).output().unwrap().status.code(), Some(2));
     }
+    let two = command(&directory.0, &["node.id=1", "broker.id=2"]).output().unwrap();
+    assert_eq!(two.status.code(), Some(2));
     let missing =
         Command::new(env!("CARGO_BIN_EXE_thalweg")).args(["serve", "/not/a/file"]).output().unwrap();
     assert_eq!(missing.status.code(), Some(2));
+}
+
+/// The bound of a setting may be another: both are told with their values, and each name once.
+#[test]
+fn values_that_contradict_each_other_are_told() {
+    let directory = Directory::new();
+    let refused = command(&directory.0, &["group.streams.session.timeout.ms=1000"]).output().unwrap();
+    let log = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{log}");
+    let said = "ERROR thalweg::serve: group.streams.session.timeout.ms=1000 must be between \
+                group.streams.min.session.timeout.ms=45000 and group.streams.max.session.timeout.ms=60000";
+    assert!(log.contains(said), "{log}");
+    let single = command(&directory.0, &["num.partitions=-1"]).output().unwrap();
+    let log = String::from_utf8_lossy(&single.stderr);
+    assert_eq!(log.matches("num.partitions").count(), 1, "{log}");
+}
+
+/// What an operator counts on in vain is a line, and so is a variable that names nothing.
+#[test]
+fn settings_without_effect_are_told_if_they_are_missed() {
+    let directory = Directory::new();
+    let settings = ["log.retention.hours=1", "num.io.threads=4", "offsets.topic.replication.factor=3"];
+    let mut process = command(&directory.0, &settings).env("THALWEG_DURABILTY", "fsync").spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    kill_process(Pid::from_child(&process), Signal::TERM).unwrap();
+    let mut log = String::new();
+    process.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+    process.wait().unwrap();
+    let line_of = |text: &str| log.lines().find(|it| it.contains(text)).unwrap_or_default();
+    assert!(line_of("log.retention.hours").contains("WARN"), "{log}");
+    assert!(line_of("THALWEG_DURABILTY").contains("WARN"), "{log}");
+    assert!(line_of("offsets.topic.replication.factor").contains("INFO"), "{log}");
+    assert!(!log.contains("num.io.threads"), "{log}");
+}
+
+#[test]
+fn half_a_frame_and_an_unknown_api_are_a_line_each() {
+    let directory = Directory::new();
+    let broker = Broker::start(&directory.0, &[]);
+    let mut cut = TcpStream::connect(&broker.address).unwrap();
+    cut.write_all(&API_VERSIONS[..9]).unwrap();
+    let cut_from = cut.local_addr().unwrap().to_string();
+    drop(cut);
+    let mut unknown = TcpStream::connect(&broker.address).unwrap();
+    unknown.write_all(&[0, 0, 0, 10, 0x27, 0x0f, 0, 3, 0, 0, 0, 1, 0xff, 0xff]).unwrap();
+    let unknown_from = unknown.local_addr().unwrap().to_string();
+    assert_eq!(unknown.read(&mut [0; 4]).unwrap(), 0, "the broker closes it");
+    broker.ask();
+    let (_, log) = broker.end(Signal::TERM);
+    let line_of = |text: &str| log.lines().find(|it| it.contains(text)).unwrap_or_default();
+    assert!(line_of(&cut_from).contains("in the middle of a frame, after 9 of 14 bytes"), "{log}");
+    assert!(line_of(&unknown_from).contains("API key 9999 v3: no such API"), "{log}");
 }
 
 #[test]
@@ -158,5 +214,7 @@ fn a_port_in_use_is_a_failure_at_run_time() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let listeners = format!("listeners=PLAINTEXT://{}", taken.local_addr().unwrap());
     let failed = command(&directory.0, &[&listeners]).output().unwrap();
-    assert_eq!(failed.status.code(), Some(1), "{}", String::from_utf8_lossy(&failed.stderr));
+    let log = String::from_utf8_lossy(&failed.stderr);
+    assert_eq!(failed.status.code(), Some(1), "{log}");
+    assert!(log.contains(&taken.local_addr().unwrap().to_string()), "{log}");
 }
