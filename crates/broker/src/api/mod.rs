@@ -16,6 +16,7 @@ use crate::router::{Answering, Outcome};
 
 mod add_offsets_to_txn;
 mod add_partitions_to_txn;
+mod alter_configs;
 pub(crate) mod api_versions;
 mod config_resource;
 mod consumer_group_describe;
@@ -29,6 +30,7 @@ mod delete_topics;
 mod describe_cluster;
 mod describe_configs;
 mod describe_groups;
+mod describe_log_dirs;
 mod describe_producers;
 mod describe_topic_partitions;
 mod describe_transactions;
@@ -84,6 +86,8 @@ pub static APIS: &[Api] = &[
     Api::of::<wire::WriteTxnMarkersRequest>(),
     Api::of::<wire::TxnOffsetCommitRequest>(),
     Api::of::<wire::DescribeConfigsRequest>(),
+    Api::of::<wire::AlterConfigsRequest>(),
+    Api::of::<wire::DescribeLogDirsRequest>(),
     Api::of::<wire::CreatePartitionsRequest>(),
     Api::of::<wire::DeleteGroupsRequest>(),
     Api::of::<wire::IncrementalAlterConfigsRequest>(),

@@ -74,6 +74,17 @@ pub struct ReplaceResource {
     pub configs: Vec<(String, Option<String>)>,
 }
 
+impl ReplaceResource {
+    /// Checks 2 and 3: what can be said without knowing the resource, and comes before authorization.
+    ///
+    /// # Errors
+    /// INVALID_REQUEST.
+    pub fn check_form(&self) -> Result<(), Refusal> {
+        check_keys(self.configs.iter().map(|(name, _)| name.as_str()))?;
+        check_nulls(self.configs.iter().filter(|it| it.1.is_none()).map(|it| it.0.as_str()).collect())
+    }
+}
+
 impl Command for AlterConfigs {
     /// One result per resource of the request, in its order.
     type Reply = Vec<Result<(), Refusal>>;
@@ -155,9 +166,7 @@ fn alter(image: &Image, request: &AlterResource) -> Result<Vec<Entry>, Refusal> 
 }
 
 fn replace(image: &Image, request: &ReplaceResource) -> Result<Vec<Entry>, Refusal> {
-    check_keys(request.configs.iter().map(|(name, _)| name.as_str()))?;
-    let nulls = request.configs.iter().filter(|(_, value)| value.is_none()).map(|(name, _)| name.as_str());
-    check_nulls(nulls.collect())?;
+    request.check_form()?;
     let resource = Target::find(image, request.kind, &request.name)?;
     let mut configs = Configs::new();
     for (name, value) in &request.configs {
