@@ -79,6 +79,19 @@ final class Lane implements AutoCloseable {
         return instance;
     }
 
+    /** The word count with `exactly_once_v2`. */
+    WordCount exactlyOnce(String application, String input, String output, int number) {
+        return exactlyOnce(application, WordCount.topology(input, output), number);
+    }
+
+    WordCount exactlyOnce(String application, org.apache.kafka.streams.Topology topology, int number) {
+        Path state = directory.resolve("state-" + number);
+        WordCount instance = new WordCount(bootstrap, state, application, topology, 2, "exactly_once_v2");
+        instances.add(instance);
+        instance.start();
+        return instance;
+    }
+
     /** Output of Kafka's own command-line tool, run as a process like a user would. */
     String streamsGroupCommand(String... arguments) throws Exception {
         List<String> command = new ArrayList<>(List.of(

@@ -33,6 +33,9 @@ public final class Main {
         scenarios.put("1_scale_and_kill", new ScaleAndKill());
         scenarios.put("2_standby_takes_over", new StandbyTakesOver());
         scenarios.put("3_late_source_topic", new LateSourceTopic());
+        scenarios.put("6_transactions", new Transactions());
+        scenarios.put("7_exactly_once", new ExactlyOnce());
+        scenarios.put("8_transfers", new Transfers());
         if (full || options.containsKey("only")) {
             // These measure, and take minutes.
             scenarios.put("4_warm_up", new WarmUp());

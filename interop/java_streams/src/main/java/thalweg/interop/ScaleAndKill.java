@@ -57,7 +57,7 @@ final class ScaleAndKill implements Main.Scenario {
     }
 
     /** Sends from a second thread, so that produce requests, commits and heartbeats are cut off in flight. */
-    private static void killInTheMiddle(Lane lane, Words words, int lines) throws Exception {
+    static void killInTheMiddle(Lane lane, Words words, int lines) throws Exception {
         if (lane.broker.isEmpty()) {
             words.send(lines);
             return;

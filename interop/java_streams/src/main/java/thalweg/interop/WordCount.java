@@ -31,17 +31,27 @@ final class WordCount implements AutoCloseable {
     private boolean closed;
 
     WordCount(String bootstrap, Path state, String application, String input, String output, int threads) {
+        this(bootstrap, state, application, input, output, threads, "at_least_once");
+    }
+
+    WordCount(String bootstrap, Path state, String application, String input, String output, int threads, String guarantee) {
+        this(bootstrap, state, application, topology(input, output), threads, guarantee);
+    }
+
+    /** Another topology in the place of the word count. */
+    WordCount(String bootstrap, Path state, String application, Topology topology, int threads, String guarantee) {
         Properties config = new Properties();
         config.put(StreamsConfig.APPLICATION_ID_CONFIG, application);
         config.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrap);
         config.put(StreamsConfig.GROUP_PROTOCOL_CONFIG, "streams");
+        config.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, guarantee);
         config.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, threads);
         config.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 200);
         config.put(StreamsConfig.STATE_DIR_CONFIG, state.toString());
         // Each update is written out, so that the last value of a key is its count.
         config.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, 0);
         config.put(StreamsConfig.consumerPrefix("auto.offset.reset"), "earliest");
-        streams = new KafkaStreams(topology(input, output), config);
+        streams = new KafkaStreams(topology, config);
         streams.setUncaughtExceptionHandler(problem -> {
             died.compareAndSet(null, problem);
             return org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler.StreamThreadExceptionResponse.SHUTDOWN_CLIENT;

@@ -26,6 +26,8 @@ final class Words implements AutoCloseable {
     private final String topic;
     private final Random random;
     private final KafkaProducer<String, String> producer;
+    /** What readers of counts see. */
+    String isolation = "read_uncommitted";
     final Map<String, Long> expected = new TreeMap<>();
     private long lines;
 
@@ -63,6 +65,7 @@ final class Words implements AutoCloseable {
         Properties config = new Properties();
         config.put("bootstrap.servers", bootstrap);
         config.put("allow.auto.create.topics", "false");
+        config.put("isolation.level", isolation);
         // Hundreds of thousands of counts are read from the beginning; 500 at a time would take longer than counting them.
         config.put("max.poll.records", "20000");
         try (KafkaConsumer<String, Long> consumer = new KafkaConsumer<>(config, new StringDeserializer(), new LongDeserializer())) {

@@ -1,0 +1,120 @@
+package thalweg.interop;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.Random;
+import java.util.TreeMap;
+import java.util.concurrent.Future;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.LongDeserializer;
+import org.apache.kafka.common.serialization.Serdes;
+import org.apache.kafka.common.serialization.StringDeserializer;
+import org.apache.kafka.common.serialization.StringSerializer;
+import org.apache.kafka.streams.KeyValue;
+import org.apache.kafka.streams.StreamsBuilder;
+import org.apache.kafka.streams.Topology;
+import org.apache.kafka.streams.kstream.Consumed;
+import org.apache.kafka.streams.kstream.Grouped;
+import org.apache.kafka.streams.kstream.Materialized;
+import org.apache.kafka.streams.kstream.Produced;
+
+/**
+ * Transfers between accounts with `exactly_once_v2`: each takes from one account what it gives to another, in two
+ * partitions. Balances end exact, and their sum is 0, with two instances and the broker killed.
+ */
+final class Transfers implements Main.Scenario {
+    private static final int PARTITIONS = 4;
+    private static final int ACCOUNTS = 40;
+    private static final Duration LIMIT = Duration.ofSeconds(90);
+
+    @Override
+    public void run(Lane lane) throws Exception {
+        String application = lane.name("bank");
+        String input = lane.name("bank-transfers");
+        String output = lane.name("bank-balances");
+        lane.createTopic(input, PARTITIONS);
+        lane.createTopic(output, PARTITIONS);
+        int count = lane.full ? 20_000 : 2_000;
+        Random random = new Random(lane.seed);
+        Map<String, Long> expected = new TreeMap<>();
+        WordCount first = lane.exactlyOnce(application, topology(input, output), 1);
+        WordCount second = lane.exactlyOnce(application, topology(input, output), 2);
+        Properties config = new Properties();
+        config.put("bootstrap.servers", lane.bootstrap);
+        try (KafkaProducer<String, String> producer = new KafkaProducer<>(config, new StringSerializer(), new StringSerializer())) {
+            for (int part = 0; part < 4; part++) {
+                List<Future<?>> sent = new ArrayList<>();
+                for (int i = 0; i < count / 4; i++) {
+                    String from = "a" + random.nextInt(ACCOUNTS);
+                    String to = "a" + random.nextInt(ACCOUNTS);
+                    long amount = 1 + random.nextInt(100);
+                    expected.merge(from, -amount, Long::sum);
+                    expected.merge(to, amount, Long::sum);
+                    sent.add(producer.send(new ProducerRecord<>(input, null, from + " " + to + " " + amount)));
+                }
+                producer.flush();
+                for (Future<?> one : sent) {
+                    one.get();
+                }
+                if (part == 1 && lane.broker.isPresent()) {
+                    lane.broker.get().kill();
+                    Thread.sleep(300);
+                    lane.broker.get().start();
+                }
+            }
+        }
+        await(lane, output, expected, () -> {
+            first.check();
+            second.check();
+        });
+    }
+
+    private static Topology topology(String input, String output) {
+        StreamsBuilder builder = new StreamsBuilder();
+        builder.stream(input, Consumed.with(Serdes.String(), Serdes.String()))
+            .flatMap((key, transfer) -> {
+                String[] parts = transfer.split(" ");
+                long amount = Long.parseLong(parts[2]);
+                return List.of(KeyValue.pair(parts[0], -amount), KeyValue.pair(parts[1], amount));
+            })
+            .groupByKey(Grouped.with("changes", Serdes.String(), Serdes.Long()))
+            .reduce(Long::sum, Materialized.as("balances"))
+            .toStream()
+            .to(output, Produced.with(Serdes.String(), Serdes.Long()));
+        return builder.build();
+    }
+
+    private static void await(Lane lane, String output, Map<String, Long> expected, Runnable check) throws Exception {
+        Properties config = new Properties();
+        config.put("bootstrap.servers", lane.bootstrap);
+        config.put("isolation.level", "read_committed");
+        Map<String, Long> balances = new TreeMap<>();
+        try (KafkaConsumer<String, Long> consumer = new KafkaConsumer<>(config, new StringDeserializer(), new LongDeserializer())) {
+            List<TopicPartition> partitions = new ArrayList<>();
+            for (int i = 0; i < PARTITIONS; i++) {
+                partitions.add(new TopicPartition(output, i));
+            }
+            consumer.assign(partitions);
+            consumer.seekToBeginning(partitions);
+            Wait.until("the balances", LIMIT, () -> {
+                check.run();
+                for (ConsumerRecord<String, Long> record : consumer.poll(Duration.ofMillis(100))) {
+                    balances.put(record.key(), record.value());
+                }
+                return balances.equals(expected);
+            });
+        }
+        long sum = balances.values().stream().mapToLong(Long::longValue).sum();
+        if (sum != 0) {
+            throw new AssertionError("the balances sum up to " + sum);
+        }
+    }
+}
