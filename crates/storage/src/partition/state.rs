@@ -97,7 +97,7 @@ impl State {
                 continue;
             }
             let marker = marker_of(&batch.header, &batch.payload())?;
-            self.apply(&batch.header, marker);
+            self.apply(&batch.header, marker, 0);
         }
         Ok(())
     }
@@ -131,7 +131,7 @@ impl State {
         self.place(&mut batch, self.next);
         let header = batch.header;
         self.write(log, Batches { items: vec![batch], urgency: Urgency::Bulk })?;
-        self.apply(&header, None);
+        self.apply(&header, None, 0);
         Ok(appended(header.base_offset, header.last_offset()))
     }
 
@@ -154,7 +154,7 @@ impl State {
         }
         self.write(log, Batches { items, urgency: Urgency::Soon })?;
         for (header, marker) in &noted {
-            self.apply(header, *marker);
+            self.apply(header, *marker, transaction_version);
         }
         self.transactions.settle(log.ends().borrow().durable);
         Ok(appended(base_offset, next - 1))
@@ -240,11 +240,17 @@ impl State {
     }
 
     /// Notes a batch that is in the log.
-    fn apply(&mut self, header: &BatchHeader, marker: Option<Marker>) {
+    fn apply(&mut self, header: &BatchHeader, marker: Option<Marker>, transaction_version: i16) {
         self.epochs.assign(header.partition_leader_epoch, header.base_offset);
-        // A transaction that has begun needs no guard, and one that has ended must have a new one.
-        if header.attributes.is_transactional() {
-            self.verifications.end(header.producer_id);
+        match marker {
+            // It has the epoch of the transaction after the one that it ends, whose producer may be asking already.
+            Some(_) if transaction_version >= 2 => {
+                self.verifications.end_older(header.producer_id, header.producer_epoch);
+            }
+            // A transaction that has begun needs no guard, and one that has ended must have a new one.
+            Some(_) => self.verifications.end(header.producer_id),
+            None if header.attributes.is_transactional() => self.verifications.end(header.producer_id),
+            None => {}
         }
         match marker {
             Some(marker) => {

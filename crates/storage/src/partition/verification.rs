@@ -19,7 +19,7 @@ use crate::log::Millis;
 const VERIFICATIONS_MAX: usize = 100_000;
 
 /// Shows that the coordinator was asked about the producer's transaction before its batch. It is good until the
-/// first batch of the transaction or the next marker of the producer.
+/// first batch of the transaction or the next marker of the producer that ends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Guard(u64);
 
@@ -90,6 +90,15 @@ impl Verifications {
     /// The transaction has begun or ended: the guard is void.
     pub(super) fn end(&mut self, producer_id: i64) {
         self.entries.remove(&producer_id);
+    }
+
+    /// A transaction has ended by a marker of transactions v2, which has the epoch of the next one: guards of before are
+    /// void, but not that of a producer that has begun the next one already.
+    pub(super) fn end_older(&mut self, producer_id: i64, epoch: i16) {
+        let is_next = |it: &Verification| it.bumps_epoch && it.epoch >= epoch;
+        if !self.entries.get(&producer_id).is_some_and(is_next) {
+            self.entries.remove(&producer_id);
+        }
     }
 
     /// Forgets those whose batch did not come for as long as producers are remembered.

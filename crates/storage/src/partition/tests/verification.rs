@@ -61,6 +61,28 @@ async fn a_marker_voids_the_guard() {
     assert_eq!(partition.last_stable_offset(), 1);
 }
 
+/// With transactions v2 a producer begins its next transaction while the markers of the last one are on their way. Such a
+/// marker, which has the epoch of the next one, must not make its first batch fail.
+#[tokio::test]
+async fn the_marker_of_the_last_transaction_does_not_void_the_guard_of_the_next() {
+    let v2 = Origin::Coordinator { transaction_version: 2 };
+    let partition = verifying(&Bench::new().await).await;
+    let guard = partition.begin_verification(first(0, 0, true), NOW).unwrap();
+    assert_eq!(send(&partition, guard, 0, 0), Ok(0));
+    let next = partition.begin_verification(first(1, 0, true), NOW).unwrap();
+    partition.append(&abort(P, 1), v2, NOW).unwrap();
+    assert_eq!(send(&partition, next, 1, 0), Ok(2));
+    // Its own marker does.
+    partition.append(&abort(P, 2), v2, NOW).unwrap();
+    let late = partition.begin_verification(first(2, 0, true), NOW).unwrap();
+    partition.append(&abort(P, 3), v2, NOW).unwrap();
+    assert!(stale(&send(&partition, late, 2, 0)));
+    // An old client that keeps its epoch has nothing else to be told apart by.
+    let old = partition.begin_verification(first(3, 0, false), NOW).unwrap();
+    partition.append(&abort(P, 3), v2, NOW).unwrap();
+    assert!(unknown(&send(&partition, old, 3, 0)));
+}
+
 /// With transactions v2 the marker carries the next epoch, which is what a late batch is told of: its producer can
 /// begin anew, while INVALID_TXN_STATE would be final.
 #[tokio::test]
