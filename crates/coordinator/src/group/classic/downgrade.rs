@@ -6,7 +6,7 @@ use bytes::Bytes;
 use wire::Str;
 
 use super::desk::Desk;
-use super::live::{Live, Member};
+use super::live::{Holds, Live, Member};
 use super::tombstone_other;
 use crate::group::consumer::{ConsumerGroup, ConsumerMember};
 use crate::group::embedded;
@@ -62,5 +62,6 @@ fn member(it: &ConsumerMember) -> Option<Member> {
         join: None,
         sync: None,
         is_new: false,
+        holds: Holds::This(it.current.held()),
     })
 }

@@ -11,7 +11,7 @@
 use wire::{ErrorCode, HeartbeatRequest, HeartbeatResponse};
 
 use super::desk::Desk;
-use super::live::State;
+use super::live::{Holds, State};
 use crate::group::consumer;
 use crate::group::step::Step;
 
@@ -34,6 +34,11 @@ fn answer(step: &mut Step<'_>, request: &HeartbeatRequest) -> Result<(), ErrorCo
         return Err(ErrorCode::ILLEGAL_GENERATION);
     }
     desk.renew_session(&request.member_id);
+    if desk.live.state == State::Stable
+        && let Some(member) = desk.live.members.get_mut(&request.member_id)
+    {
+        member.holds = Holds::Assignment;
+    }
     match desk.live.state {
         State::Preparing => Err(ErrorCode::REBALANCE_IN_PROGRESS),
         // Also in Completing: that is how a follower stays while it waits for the leader.

@@ -24,7 +24,7 @@ use catalog::config::BrokerSettings;
 use wire::{ErrorCode, JoinGroupRequest, JoinGroupResponse, Str};
 
 use super::desk::{Desk, refused_join};
-use super::live::{Live, Member, State};
+use super::live::{Holds, Live, Member, State};
 use super::rebalance::joined;
 use super::{own, tombstone_other};
 use crate::group::consumer;
@@ -195,6 +195,7 @@ impl Desk<'_, '_> {
             join: Some(ask.ticket),
             sync: None,
             is_new: true,
+            holds: Holds::AsSaid,
         };
         self.live.add(id.clone(), member, &ask.request.protocol_type);
         self.set_session(&id, NEW_MEMBER_SESSION);

@@ -12,6 +12,7 @@ use wire::join_group::response::JoinGroupResponseMember;
 use wire::{ConsumerProtocolSubscription, ErrorCode, Message, Reader, Str};
 
 use super::{ClassicGroup, StoredMember};
+use crate::group::consumer::partitions::Partitions;
 use crate::group::offsets::expire::Retention;
 use crate::machine::{Millis, Ticket};
 
@@ -97,6 +98,19 @@ pub(in crate::group) struct Consumer {
     /// What it said for the group's protocol.
     pub subscription: Bytes,
     pub assignment: Bytes,
+    pub holds: Holds,
+}
+
+/// What a member owns, as far as the coordinator can know. A consumer that gives partitions up one by one goes
+/// on with what it has until it gets a new assignment.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::group) enum Holds {
+    /// It heartbeats in this generation, so it got its assignment.
+    Assignment,
+    /// What it said when it joined.
+    AsSaid,
+    /// What it had in the consumer group that this one was.
+    This(Partitions),
 }
 
 /// One member.
@@ -116,6 +130,7 @@ pub(super) struct Member {
     pub sync: Option<Ticket>,
     /// Joined since the last generation; its session is that of a new member (6.8).
     pub is_new: bool,
+    pub holds: Holds,
 }
 
 impl Member {
@@ -235,6 +250,7 @@ impl Live {
                 protocols: it.protocols.clone(),
                 subscription: subscription.unwrap_or_default(),
                 assignment: it.assignment.clone(),
+                holds: it.holds.clone(),
             };
             (id.clone(), consumer)
         })
@@ -319,9 +335,9 @@ impl Live {
             && protocols.iter().any(|(name, _)| self.is_candidate(name))
     }
 
-    /// True for a protocol that every member offers.
+    /// True for a protocol that every member offers; for any if all left before the first generation began.
     fn is_candidate(&self, protocol: &Str) -> bool {
-        self.offered.get(protocol) == Some(&self.members.len())
+        self.offered.get(protocol).copied().unwrap_or(0) == self.members.len()
     }
 
     /// 6.13: each member votes for its first candidate, most votes win. Among equals the one that the
@@ -417,6 +433,7 @@ impl Live {
         let Some(member) = self.members.get_mut(id) else { return };
         member.rebalance_timeout_ms = rebalance_timeout_ms;
         member.session_timeout_ms = session_timeout_ms;
+        member.holds = Holds::AsSaid;
         for (name, _) in &protocols {
             *self.offered.entry(name.clone()).or_default() += 1;
         }
@@ -538,6 +555,7 @@ fn stored(member: &StoredMember, protocol: Option<&Str>) -> Member {
         join: None,
         sync: None,
         is_new: false,
+        holds: Holds::Assignment,
     }
 }
 

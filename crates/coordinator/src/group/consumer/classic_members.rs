@@ -11,6 +11,7 @@
 //! A member that must give up partitions learns so from its assignment: its sync is answered, and its
 //! heartbeats then call it to join again, with what it still owns.
 
+use super::image::settings;
 use super::leave::remove_members;
 use super::place::{existing_static, unknown};
 use super::{ClassicMember, ConsumerGroup, ConsumerMember, MemberState, timers};
@@ -119,7 +120,8 @@ pub fn classic_heartbeat(step: &mut Step<'_>, request: &HeartbeatRequest) -> Res
             MemberState::UnrevokedPartitions => true,
             MemberState::UnreleasedPartitions => !group.waits_for_others(id, member),
             MemberState::Stable | MemberState::Unknown => false,
-        };
+        }
+        || nobody_else_looks(step, group_id, group);
     let group_id = timers::soft_group(step.soft, group_id);
     renew_session(step, &group_id, member_id);
     if must_join {
@@ -127,6 +129,17 @@ pub fn classic_heartbeat(step: &mut Step<'_>, request: &HeartbeatRequest) -> Res
         return Err(ErrorCode::REBALANCE_IN_PROGRESS);
     }
     Ok(())
+}
+
+/// Targets are computed, and topics looked at, when a member joins or heartbeats by the consumer protocol. If
+/// nobody does, a join of this one must do it: with Kafka the group would go on as it is, and partitions of who
+/// left or of a topic that grew would be nobody's.
+fn nobody_else_looks(step: &Step<'_>, group_id: &Str, group: &ConsumerGroup) -> bool {
+    let interval = settings(step.image, group_id).assignment_interval_ms;
+    let needs_target = group.epoch > group.assignment_epoch && group.may_compute(interval, step.now);
+    let soft = step.soft.consumer.get(group_id);
+    let looks_at_topics = soft.is_none_or(|it| it.refresh.is_due(step.now, group.epoch));
+    (needs_target || looks_at_topics) && group.is_all_classic()
 }
 
 /// A whole session from now.

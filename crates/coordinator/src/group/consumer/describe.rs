@@ -2,7 +2,7 @@
 
 use super::image::offered_assignors;
 use super::partitions::Partitions;
-use super::{ConsumerGroup, ConsumerMember, Current};
+use super::{ConsumerGroup, ConsumerMember};
 use crate::group::step::Step;
 use catalog::Image;
 use wire::consumer_group_describe::response as described;
@@ -38,20 +38,11 @@ fn member(image: &Image, id: &Str, it: &ConsumerMember, target: Option<&Partitio
         client_host: metadata.client_host.clone(),
         subscribed_topic_names: metadata.topic_names.iter().cloned().collect(),
         subscribed_topic_regex: Some(metadata.topic_regex.clone()),
-        assignment: assignment(image, held(&it.current)),
+        assignment: assignment(image, it.current.held()),
         target_assignment: assignment(image, target.map(|(topic, it)| (*topic, it.clone()))),
         member_type: if metadata.classic.is_some() { CLASSIC } else { CONSUMER },
         ..Default::default()
     }
-}
-
-/// What the member has, also what it shall give up (since 4.3).
-fn held(current: &Current) -> Partitions {
-    let mut all = Partitions::new();
-    for (topic, partition, _) in current.assigned.iter().chain(current.pending.iter()) {
-        all.entry(topic).or_default().push(partition);
-    }
-    all
 }
 
 /// Topics that do not exist any more have no name and are left out.

@@ -39,6 +39,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 
+use crate::machine::Millis;
+
 use self::partitions::{Held, Holders, Partitions};
 use self::subscription::Subscriptions;
 use wire::{Str, Uuid};
@@ -150,6 +152,15 @@ impl Default for Current {
     }
 }
 
+impl Current {
+    /// What the member has, also what it shall give up.
+    pub fn held(&self) -> Partitions {
+        let mut all = self.assigned.clone();
+        all.extend(self.pending.clone());
+        all.partitions()
+    }
+}
+
 /// 11.3; the numbers stand in record 8.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MemberState {
@@ -255,6 +266,19 @@ impl ConsumerGroup {
         } else {
             "Reconciling"
         }
+    }
+
+    /// 12.10: whether targets may be computed anew, if the group's epoch asks for it.
+    fn may_compute(&self, interval_ms: i32, now: Millis) -> bool {
+        let interval = Millis::from(interval_ms);
+        self.assignment_timestamp == 0 || interval == 0 || now >= self.assignment_timestamp + interval
+    }
+
+    /// Whether nobody is there who heartbeats by the consumer protocol.
+    fn is_all_classic(&self) -> bool {
+        let heartbeats =
+            |it: &ConsumerMember| it.metadata.classic.is_none() && it.current.epoch != place::AWAY;
+        !self.members.values().any(heartbeats)
     }
 
     /// Whether the member waits for a partition that somebody else still holds (18.4).

@@ -191,10 +191,8 @@ impl<'a> Update<'a> {
     /// 12.10: the epoch and the partitions that the member goes to.
     fn goal(&self, epoch: i32, subscriptions: &Subscriptions, records: &mut Vec<Record>) -> Goal<'a> {
         let stored = self.group.assignment_epoch;
-        let timestamp = self.group.assignment_timestamp;
-        let interval = Millis::from(self.settings.assignment_interval_ms);
-        let must_wait = timestamp != 0 && interval != 0 && self.now < timestamp + interval;
-        if stored >= epoch || must_wait {
+        let may_compute = self.group.may_compute(self.settings.assignment_interval_ms, self.now);
+        if stored >= epoch || !may_compute {
             let target = self.group.target(self.place.known_id(self.member_id));
             return Goal { epoch: stored, partitions: target.map(Cow::Borrowed).unwrap_or_default() };
         }

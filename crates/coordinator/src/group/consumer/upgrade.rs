@@ -9,12 +9,18 @@
 //!
 //! [`Upgrade::of`] only looks, and [`Upgrade::carry_out`] can't fail. Kafka answers the joins and syncs
 //! that wait before it knows whether the joining member is let in; here they wait on if it is not.
+//!
+//! A member that did not get its last assignment yet goes on with what it has. Kafka takes the assignment for
+//! what it has, so others may get its partitions while it reads them; here it must first give them up.
+
+use std::collections::BTreeMap;
 
 use super::image::Policy;
-use super::partitions::Held;
+use super::partitions::{Held, Partitions};
 use super::subscription::Subscriptions;
 use super::update::metadata_hash;
-use super::{ClassicMember, ConsumerGroup, Current, MemberMetadata, records, timers};
+use super::{ClassicMember, ConsumerGroup, Current, MemberMetadata, MemberState, records, timers};
+use crate::group::classic::live::Holds;
 use crate::group::classic::{self, Live};
 use crate::group::embedded::{self, Malformed, Subscription};
 use crate::group::fail::Fail;
@@ -22,7 +28,7 @@ use crate::group::state::{Group, Hard};
 use crate::group::step::Step;
 use crate::machine::{At, Millis};
 use wire::consumer_offsets::Record;
-use wire::{ErrorCode, Str};
+use wire::{ErrorCode, Str, Uuid};
 
 /// A group as it will be, and the records that say so.
 pub(super) struct Upgrade {
@@ -65,9 +71,9 @@ impl Upgrade {
             }
             Err(Malformed) => return Err(refuse("the embedded consumer protocol is malformed")),
         };
-        let generation = live.generation();
+        let generation = epoch_of(live);
         let mut subscriptions = Subscriptions::default();
-        members.iter().for_each(|(_, metadata, _)| subscriptions.add(metadata));
+        members.iter().for_each(|it| subscriptions.add(&it.metadata));
         let hash = metadata_hash(&mut step.soft.topic_hashes, step.image, &subscriptions);
         let records = records_of(group_id, generation, hash, &members);
         let mut hard = Hard::default();
@@ -92,21 +98,34 @@ impl Upgrade {
     }
 }
 
-/// Id, metadata and what it holds, of each member. `None` if an assignor of theirs keeps data.
-type Members = Vec<(Str, MemberMetadata, Held)>;
+/// The generation; in the first join phase, where nobody was told one yet, that of a new group. An epoch 0
+/// would be one that nobody can have.
+fn epoch_of(live: &Live) -> i32 {
+    live.generation().max(ConsumerGroup::default().epoch)
+}
 
-fn members(step: &Step<'_>, live: &Live) -> Result<Option<Members>, Malformed> {
-    let generation = live.generation();
+/// A member as it will be.
+struct Taken {
+    id: Str,
+    metadata: MemberMetadata,
+    assignment: Partitions,
+    /// What it owns as far as one can know; others may have it on paper.
+    owned: Partitions,
+}
+
+/// `None` if an assignor of theirs keeps data.
+fn members(step: &Step<'_>, live: &Live) -> Result<Option<Vec<Taken>>, Malformed> {
     let mut all = Vec::new();
     for (id, it) in live.consumers() {
-        let Some(assigned) = embedded::read_assignment(&it.assignment, step.image)? else {
+        let Some(assignment) = embedded::read_assignment(&it.assignment, step.image)? else {
             return Ok(None);
         };
         let subscription = Subscription::read(&it.subscription)?;
-        let mut held = Held::default();
-        for (topic, partitions) in assigned {
-            partitions.into_iter().for_each(|it| held.insert(topic, it, generation));
-        }
+        let owned = match it.holds {
+            Holds::Assignment => assignment.clone(),
+            Holds::AsSaid => subscription.owned(step.image),
+            Holds::This(partitions) => partitions,
+        };
         let metadata = MemberMetadata {
             instance_id: it.instance_id,
             rack_id: subscription.rack_id,
@@ -121,27 +140,64 @@ fn members(step: &Step<'_>, live: &Live) -> Result<Option<Members>, Malformed> {
                 protocols: it.protocols,
             }),
         };
-        all.push((id, metadata, held));
+        all.push(Taken { id, metadata, assignment, owned });
     }
     Ok(Some(all))
 }
 
 /// All of 5, then 3, all of 7, 6, all of 8. Timestamp 0: the member that joins does not wait for the
 /// assignment interval.
-fn records_of(group_id: &Str, generation: i32, hash: i64, members: &Members) -> Vec<Record> {
-    let mut all: Vec<_> =
-        members.iter().map(|(id, metadata, _)| records::member(group_id, id, metadata)).collect();
+fn records_of(group_id: &Str, generation: i32, hash: i64, members: &[Taken]) -> Vec<Record> {
+    let mut all: Vec<_> = members.iter().map(|it| records::member(group_id, &it.id, &it.metadata)).collect();
     all.push(records::metadata(group_id, generation, hash));
-    all.extend(members.iter().map(|(id, _, held)| records::target(group_id, id, &held.partitions())));
+    all.extend(members.iter().map(|it| records::target(group_id, &it.id, &it.assignment)));
     all.push(records::target_metadata(group_id, generation, 0));
-    all.extend(members.iter().map(|(id, _, held)| {
-        let current = Current {
-            epoch: generation,
-            previous_epoch: generation,
-            assigned: held.clone(),
-            ..Current::default()
-        };
-        records::current(group_id, id, &current)
-    }));
+    let currents = currents(generation, members);
+    all.extend(
+        members.iter().zip(&currents).map(|(it, current)| records::current(group_id, &it.id, current)),
+    );
     all
+}
+
+/// What each member holds: what it owns, and of its assignment what nobody else owns. Where two say the same,
+/// the first one has it. A member that owns more than it was assigned gives that up first; one that did not get
+/// all yet waits for it.
+fn currents(generation: i32, members: &[Taken]) -> Vec<Current> {
+    let mut owners: BTreeMap<(Uuid, i32), &Str> = BTreeMap::new();
+    for member in members {
+        each(&member.owned, |place| {
+            owners.entry(place).or_insert(&member.id);
+        });
+    }
+    for member in members {
+        each(&member.assignment, |place| {
+            owners.entry(place).or_insert(&member.id);
+        });
+    }
+    let current = |member: &Taken| {
+        let is_own = |place| owners.get(&place) == Some(&&member.id);
+        let (mut assigned, mut pending, mut waits) = (Held::default(), Held::default(), false);
+        each(&member.assignment, |(topic, partition)| match is_own((topic, partition)) {
+            true => assigned.insert(topic, partition, generation),
+            false => waits = true,
+        });
+        each(&member.owned, |(topic, partition)| {
+            if is_own((topic, partition)) && !assigned.contains(topic, partition) {
+                pending.insert(topic, partition, generation);
+            }
+        });
+        let state = match (pending.is_empty(), waits) {
+            (false, _) => MemberState::UnrevokedPartitions,
+            (true, true) => MemberState::UnreleasedPartitions,
+            (true, false) => MemberState::Stable,
+        };
+        Current { epoch: generation, previous_epoch: generation, state, assigned, pending }
+    };
+    members.iter().map(current).collect()
+}
+
+fn each(partitions: &Partitions, mut act: impl FnMut((Uuid, i32))) {
+    for (topic, list) in partitions {
+        list.iter().for_each(|it| act((*topic, *it)));
+    }
 }
