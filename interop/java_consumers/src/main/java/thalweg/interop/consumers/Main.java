@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
@@ -25,21 +26,22 @@ import org.apache.kafka.common.TopicPartition;
 
 /**
  * Consumers of both protocols: two of them join, the broker is killed, one goes. No acknowledged record may be
- * missed, and what was committed stays committed.
+ * missed, and what was committed stays committed. And groups that change from one protocol to the other and back.
  *
  * <pre>
  * Main --broker PATH            starts, kills and restarts `PATH serve` itself
  * Main --bootstrap HOST:PORT    uses a running broker, which is not killed
+ * Main … PART                   only the stories whose names contain this
  * </pre>
  *
  * Exit code 0: all passed, 1: some failed, 2: wrong usage. The last line is `N passed, N failed`.
  */
 public final class Main {
-    private static final int PARTITIONS = 6;
+    static final int PARTITIONS = 6;
 
     public static void main(String[] args) throws Exception {
-        if (args.length != 2 || !List.of("--broker", "--bootstrap").contains(args[0])) {
-            System.err.println("usage: Main (--broker PATH | --bootstrap HOST:PORT)");
+        if (args.length < 2 || args.length > 3 || !List.of("--broker", "--bootstrap").contains(args[0])) {
+            System.err.println("usage: Main (--broker PATH | --bootstrap HOST:PORT) [PART-OF-A-NAME]");
             System.exit(2);
         }
         Map<String, Function<String, Subscription>> stories = new TreeMap<>(Map.of(
@@ -50,20 +52,31 @@ public final class Main {
             "5_range_of_broker", topic -> Subscription.consumer(topic, "range"),
             "6_pattern", Subscription::pattern,
             "7_consumer_static", topic -> Subscription.consumer(topic, "uniform")));
+        Map<String, String> changes = new TreeMap<>(Map.of(
+            "8_rolling_change", "RangeAssignor",
+            "9_rolling_change_cooperative", "CooperativeStickyAssignor",
+            "9_rolling_change_static", "RangeAssignor"));
         Path work = Files.createTempDirectory("thalweg-java-consumers-");
         int passed = 0;
         int failed = 0;
-        for (Map.Entry<String, Function<String, Subscription>> story : stories.entrySet()) {
+        Set<String> names = new TreeSet<>(stories.keySet());
+        names.addAll(changes.keySet());
+        names.removeIf(story -> args.length > 2 && !story.contains(args[2]));
+        for (String story : names) {
             long start = System.nanoTime();
-            Path directory = Files.createDirectories(work.resolve(story.getKey()));
+            Path directory = Files.createDirectories(work.resolve(story));
             try (Broker broker = args[0].equals("--broker") ? Broker.start(args[1], directory) : Broker.running(args[1])) {
-                String name = story.getKey() + "-" + (start & 0xffff_ffffL);
-                run(broker, name, story.getValue().apply(name), story.getKey().endsWith("static"));
+                String name = story + "-" + (start & 0xffff_ffffL);
+                if (stories.containsKey(story)) {
+                    run(broker, name, stories.get(story).apply(name), story.endsWith("static"));
+                } else {
+                    new RollingChange(broker, name, changes.get(story), story.endsWith("static")).run();
+                }
                 passed++;
-                System.out.printf("ok   %s (%.1f s)%n", story.getKey(), (System.nanoTime() - start) / 1e9);
+                System.out.printf("ok   %s (%.1f s)%n", story, (System.nanoTime() - start) / 1e9);
             } catch (Throwable problem) {
                 failed++;
-                System.out.printf("FAIL %s (%.1f s): %s%n", story.getKey(), (System.nanoTime() - start) / 1e9, problem);
+                System.out.printf("FAIL %s (%.1f s): %s%n", story, (System.nanoTime() - start) / 1e9, problem);
                 problem.printStackTrace(System.out);
                 System.out.println("     logs and data: " + directory);
             }
@@ -76,15 +89,16 @@ public final class Main {
         Set<String> acknowledged = ConcurrentHashMap.newKeySet();
         Set<String> read = ConcurrentHashMap.newKeySet();
         AtomicBoolean producing = new AtomicBoolean(true);
+        Owners owners = new Owners();
         List<Member> members = new ArrayList<>();
         try (Admin admin = Admin.create(Map.of("bootstrap.servers", broker.bootstrap))) {
             admin.createTopics(List.of(new NewTopic(name, PARTITIONS, (short) 1))).all().get(30, TimeUnit.SECONDS);
             Thread producer = new Thread(() -> produce(broker.bootstrap, name, producing, acknowledged), "producer");
             producer.start();
-            Member first = new Member(broker.bootstrap, name, subscription, isStatic ? "first" : null, read);
+            Member first = new Member(broker.bootstrap, name, subscription, isStatic ? "first" : null, read, owners);
             members.add(first);
             until("the first member owns all", 30, () -> first.owned.size() == PARTITIONS && !read.isEmpty());
-            Member second = new Member(broker.bootstrap, name, subscription, isStatic ? "second" : null, read);
+            Member second = new Member(broker.bootstrap, name, subscription, isStatic ? "second" : null, read, owners);
             members.add(second);
             until("both own a half", 30, () -> isSplit(first, second));
 
@@ -98,7 +112,7 @@ public final class Main {
                 // It does not leave. Its other self gets its partitions, and the first one hears nothing of it.
                 int generation = first.generation;
                 int revocations = first.revocations.get();
-                Member again = new Member(broker.bootstrap, name, subscription, "second", read);
+                Member again = new Member(broker.bootstrap, name, subscription, "second", read, owners);
                 members.add(again);
                 until("the static member has its partitions again", 30, () -> isSplit(first, again));
                 if (first.generation != generation || again.generation != generation || first.revocations.get() != revocations) {
@@ -140,7 +154,7 @@ public final class Main {
     }
 
     /** Records go on until it is told to stop; what the broker acknowledged is remembered. */
-    private static void produce(String bootstrap, String topic, AtomicBoolean producing, Set<String> acknowledged) {
+    static void produce(String bootstrap, String topic, AtomicBoolean producing, Set<String> acknowledged) {
         Map<String, Object> settings = Map.of("bootstrap.servers", bootstrap, "linger.ms", "5",
             "key.serializer", "org.apache.kafka.common.serialization.ByteArraySerializer",
             "value.serializer", "org.apache.kafka.common.serialization.ByteArraySerializer");
@@ -173,7 +187,7 @@ public final class Main {
         }
     }
 
-    private static Map<TopicPartition, Long> committed(Admin admin, String group) throws Exception {
+    static Map<TopicPartition, Long> committed(Admin admin, String group) throws Exception {
         Map<TopicPartition, OffsetAndMetadata> offsets =
             admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata().get(30, TimeUnit.SECONDS);
         Map<TopicPartition, Long> committed = new java.util.HashMap<>();
@@ -181,7 +195,7 @@ public final class Main {
         return committed;
     }
 
-    private static Map<TopicPartition, Long> ends(Admin admin, String topic) throws Exception {
+    static Map<TopicPartition, Long> ends(Admin admin, String topic) throws Exception {
         Map<TopicPartition, OffsetSpec> asked = new java.util.HashMap<>();
         for (int i = 0; i < PARTITIONS; i++) {
             asked.put(new TopicPartition(topic, i), OffsetSpec.latest());

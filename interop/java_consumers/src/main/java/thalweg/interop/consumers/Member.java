@@ -31,7 +31,7 @@ final class Member implements AutoCloseable {
     /** Times that partitions were given up or lost. */
     final AtomicInteger revocations = new AtomicInteger();
 
-    Member(String bootstrap, String group, Subscription subscription, String instance, Set<String> read) {
+    Member(String bootstrap, String group, Subscription subscription, String instance, Set<String> read, Owners owners) {
         Map<String, Object> settings = new TreeMap<>(Map.of(
             "bootstrap.servers", bootstrap, "group.id", group,
             "enable.auto.commit", "false", "auto.offset.reset", "earliest",
@@ -48,38 +48,56 @@ final class Member implements AutoCloseable {
                 if (!partitions.isEmpty()) {
                     revocations.incrementAndGet();
                 }
+                // What comes after belongs to somebody else, who begins where this one stopped.
+                commit();
+                owners.released(Member.this, partitions);
             }
 
             @Override
-            public void onPartitionsAssigned(Collection<TopicPartition> partitions) {}
+            public void onPartitionsLost(Collection<TopicPartition> partitions) {
+                revocations.incrementAndGet();
+                owners.released(Member.this, partitions);
+            }
+
+            @Override
+            public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
+                owners.assigned(Member.this, partitions);
+            }
         };
         if (subscription.pattern() == null) {
             consumer.subscribe(List.of(subscription.topic()), listener);
         } else {
             consumer.subscribe(new SubscriptionPattern(subscription.pattern()), listener);
         }
-        thread = new Thread(() -> run(read), "member-" + (instance == null ? "" : instance));
+        thread = new Thread(() -> run(read, owners), "member-" + (instance == null ? "" : instance));
         thread.start();
     }
 
-    private void run(Set<String> read) {
+    private void run(Set<String> read, Owners owners) {
         try {
             while (running.get()) {
-                consumer.poll(Duration.ofMillis(100)).forEach(record -> read.add(record.partition() + ":" + record.offset()));
+                consumer.poll(Duration.ofMillis(100)).forEach(record -> {
+                    owners.processes(this, new TopicPartition(record.topic(), record.partition()));
+                    read.add(record.partition() + ":" + record.offset());
+                });
                 owned = Set.copyOf(consumer.assignment());
                 generation = consumer.groupMetadata().generationId();
-                try {
-                    consumer.commitSync();
-                } catch (CommitFailedException | RebalanceInProgressException | RetriableCommitFailedException | org.apache.kafka.common.errors.TimeoutException rebalancing) {
-                    // The next poll joins again; what is read twice counts once.
-                } catch (RetriableException later) {
-                    Thread.sleep(50);
-                }
+                commit();
             }
         } catch (Throwable fatal) {
             problem.set(fatal);
         } finally {
             consumer.close();
+        }
+    }
+
+    private void commit() {
+        try {
+            consumer.commitSync();
+        } catch (CommitFailedException | RebalanceInProgressException | RetriableCommitFailedException | org.apache.kafka.common.errors.TimeoutException rebalancing) {
+            // The next poll joins again; what is read twice counts once.
+        } catch (RetriableException later) {
+            // The next commit tells it.
         }
     }
 
