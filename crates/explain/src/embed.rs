@@ -116,8 +116,13 @@ impl Scan<'_> {
             self.close(if self.hidden.len() > hidden { Value::Hidden(length) } else { whole }, note);
             return Ok(());
         }
-        let value = Value::Bytes(self.advance(length));
-        let value = if self.is_secret(field) { self.conceal(value) } else { value };
+        let bytes = self.advance(length);
+        let value = match self.message {
+            // Metrics of a client in a format of their own: only their size says something.
+            Some(it) if it.name == "PushTelemetryRequest" && length > 0 => Value::Whole(bytes),
+            Some(_) | None if self.is_secret(field) => self.conceal(Value::Bytes(bytes)),
+            Some(_) | None => Value::Bytes(bytes),
+        };
         self.leaf(start, field.name, "bytes", value, note, field.doc);
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! Frames: size, header by key and version, body (wire.md 18.2 and 18.3).
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use wire::table::Message;
 use wire::tables::{REQUEST_HEADER, RESPONSE_HEADER};
@@ -95,7 +97,7 @@ pub(crate) fn response(frame: &Bytes, api: Api, version: i16, mode: Mode, option
 pub(crate) fn unknown_response(frame: &Bytes, key: i16, version: i16, options: &Options) -> Explained {
     let found = Found { version: Some(version), header_version: Some(0), ..Found::default() };
     whole(frame, Direction::Response, Mode::Decode, options, "response", found, |scan| {
-        scan.response_header(0)?;
+        scan.response_header(0, "response header")?;
         scan.stop(Id::Api, scan.at, format!("API key {key}"))
     })
 }
@@ -104,7 +106,7 @@ pub(crate) fn unknown_response(frame: &Bytes, key: i16, version: i16, options: &
 pub(crate) fn unmatched_response(frame: &Bytes, options: &Options) -> Explained {
     let found = Found { header_version: Some(0), ..Found::default() };
     whole(frame, Direction::Response, Mode::Decode, options, "response", found, |scan| {
-        scan.response_header(0)?;
+        scan.response_header(0, "response header")?;
         scan.stop(Id::Api, scan.at, "a response of an API and version that the bytes do not tell")
     })
 }
@@ -145,6 +147,15 @@ fn whole(
         hidden,
         root,
     }
+}
+
+/// Why a response has this header: what people wonder about most (KIP-511).
+fn response_header_words(api: &Api, version: i16, header_version: i16) -> String {
+    if api.key == API_VERSIONS {
+        return "response header; always 0 for ApiVersions, so that any client can read it".to_owned();
+    }
+    let flexible = if header_version == 1 { "flexible" } else { "not flexible" };
+    format!("response header; {header_version}, since version {version} is {flexible}")
 }
 
 impl Scan<'_> {
@@ -209,7 +220,9 @@ impl Scan<'_> {
         self.header_at = self.at;
         let category = std::mem::replace(&mut self.category, Category::RpcHeader);
         let before = self.enter("Header");
-        self.open(format!("RequestHeader v{header_version}"), "", "request header");
+        let flexible = if header_version == 2 { "flexible" } else { "not flexible" };
+        let words = format!("request header; {header_version}, since version {version} is {flexible}");
+        self.open(format!("RequestHeader v{header_version}"), "", words);
         let start = self.at;
         let key = self.i16()?;
         let name = api.map_or("", |it| it.name());
@@ -273,10 +286,10 @@ impl Scan<'_> {
         Ok(())
     }
 
-    fn response_header(&mut self, header_version: i16) -> Step<()> {
+    fn response_header(&mut self, header_version: i16, words: impl Into<Cow<'static, str>>) -> Step<()> {
         let category = std::mem::replace(&mut self.category, Category::RpcHeader);
         let before = self.enter("Header");
-        self.open(format!("ResponseHeader v{header_version}"), "", "response header");
+        self.open(format!("ResponseHeader v{header_version}"), "", words);
         self.correlation_id("as in the request")?;
         if header_version == 1 {
             self.header_tags(&RESPONSE_HEADER, 1)?;
@@ -290,7 +303,8 @@ impl Scan<'_> {
     pub(crate) fn response_parts(&mut self, api: &Api, version: i16) -> Step<()> {
         self.message = Some(api.response);
         self.header_at = self.at;
-        self.response_header(response_header_version(api, version))?;
+        let header_version = response_header_version(api, version);
+        self.response_header(header_version, response_header_words(api, version, header_version))?;
         self.category = Category::ResponseBody;
         if !api.response.versions.contains(version) {
             let found = format!("{} has no version {version}; valid: {}", api.name(), api.response.versions);

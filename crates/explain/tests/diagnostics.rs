@@ -158,3 +158,14 @@ fn errors_inside() {
     assert_eq!(explain::text::value(&explained.find("Reason").last().unwrap().value).unwrap(), "\"why\"");
     covers(&explained);
 }
+
+/// The documentation lists every id with its rule.
+#[test]
+fn documented() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/explain.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    for id in Id::ALL {
+        let row = page.lines().find(|it| it.starts_with(&format!("| `{}` |", id.as_str())));
+        assert!(row.is_some(), "docs/explain.md does not list {}", id.as_str());
+    }
+}

@@ -68,10 +68,10 @@ fn offset(text: &str) -> Result<usize, String> {
 }
 
 pub(crate) fn run(arguments: &Decode) -> Result<(), Failure> {
-    if let Some(file) = arguments.captures.file(&arguments.reading.input) {
+    if let Some(file) = arguments.captures.file(&arguments.reading.source.input) {
         return captures::decode(
             &file,
-            &arguments.reading.options()?,
+            &arguments.reading.source.options()?,
             arguments.captures.shown(&arguments.form),
         );
     }

@@ -59,7 +59,14 @@ pub(crate) fn run(arguments: &Encode) -> Result<(), Failure> {
     let document = json::parse(text).map_err(|e| Failure::new(USAGE, format_args!("not JSON: {e}")))?;
     let documents = match document {
         Json::Array(documents) => documents,
-        one => vec![one],
+        one @ (Json::Null
+        | Json::Bool(_)
+        | Json::Int(_)
+        | Json::Float(_)
+        | Json::String(_)
+        | Json::Object(_)) => {
+            vec![one]
+        }
     };
     let mut built = Vec::new();
     for document in &documents {

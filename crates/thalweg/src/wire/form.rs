@@ -73,27 +73,53 @@ fn colours(unwanted: bool) -> bool {
 /// Which message is meant.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Which {
-    /// The request alone.
+    #[command(flatten)]
+    sides: Sides,
+    #[command(flatten)]
+    pub drafted: Drafted,
+}
+
+/// Whether a request or a response is meant.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Sides {
+    /// The request.
     #[arg(long, conflicts_with = "response")]
-    pub request: bool,
-    /// The response alone.
+    request: bool,
+    /// The response.
     #[arg(long)]
-    pub response: bool,
+    response: bool,
+}
+
+/// Whether a draft is known.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Drafted {
     /// Know a draft too: `older`, or `newer` if no name is given.
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub draft: Option<String>,
 }
 
 impl Which {
-    pub(super) fn draft(&self) -> Result<Option<&'static Draft>, Failure> {
-        self.draft.as_deref().map(|it| explain::draft(it).map_err(missing)).transpose()
-    }
-
     pub(super) fn lookup(&self) -> Result<Lookup, Failure> {
-        Ok(Lookup { draft: self.draft()? })
+        self.drafted.lookup()
     }
 
     pub(super) fn direction(&self) -> Option<Direction> {
+        self.sides.direction()
+    }
+}
+
+impl Drafted {
+    fn draft(&self) -> Result<Option<&'static Draft>, Failure> {
+        self.draft.as_deref().map(|it| explain::draft(it).map_err(missing)).transpose()
+    }
+
+    fn lookup(&self) -> Result<Lookup, Failure> {
+        Ok(Lookup { draft: self.draft()? })
+    }
+}
+
+impl Sides {
+    fn direction(&self) -> Option<Direction> {
         match (self.request, self.response) {
             (true, _) => Some(Direction::Request),
             (_, true) => Some(Direction::Response),
@@ -133,32 +159,15 @@ pub(super) fn missing(problem: NotFound) -> Failure {
     Failure::new(NOT_FOUND, problem)
 }
 
-/// What is read, and as what.
+/// Bytes to read.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Reading {
+pub(crate) struct Source {
     /// A file, `-` for stdin, or the bytes themselves as hex or base-64.
     #[arg(default_value = "-")]
     pub input: String,
     /// How the bytes are written: hex in any dress, base-64, or as they are.
     #[arg(long, value_enum, value_name = "ENCODING", default_value = "auto")]
     from: Written,
-    /// API name or number of a response or body; the name of a message for a body.
-    #[arg(long)]
-    api: Option<String>,
-    /// Version of the response or body.
-    #[arg(long)]
-    version: Option<i16>,
-    #[command(flatten)]
-    which: Which,
-    /// A message without frame and header.
-    #[arg(long, requires = "api")]
-    body: bool,
-    /// Key of a record of an internal topic, as hex, base-64 or file.
-    #[arg(long, value_name = "BYTES", requires = "topic")]
-    key: Option<String>,
-    /// Value of the record whose key is given, or of the record type `--api`.
-    #[arg(long, value_name = "BYTES", requires = "topic")]
-    value: Option<String>,
     /// Topic of the records: those of internal topics are opened up.
     #[arg(long)]
     topic: Option<String>,
@@ -171,6 +180,32 @@ pub(crate) struct Reading {
     /// Show passwords, tokens and SASL bytes.
     #[arg(long)]
     show_secrets: bool,
+    #[command(flatten)]
+    drafted: Drafted,
+}
+
+/// Bytes to read, and as what.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Reading {
+    #[command(flatten)]
+    pub source: Source,
+    #[command(flatten)]
+    sides: Sides,
+    /// API name or number of a response or body; the name of a message for a body.
+    #[arg(long)]
+    api: Option<String>,
+    /// Version of the response or body.
+    #[arg(long)]
+    version: Option<i16>,
+    /// A message without frame and header.
+    #[arg(long, requires = "api")]
+    body: bool,
+    /// Key of a record of an internal topic, as hex, base-64 or file.
+    #[arg(long, value_name = "BYTES", requires = "topic")]
+    key: Option<String>,
+    /// Value of the record whose key is given, or of the record type `--api`.
+    #[arg(long, value_name = "BYTES", requires = "topic")]
+    value: Option<String>,
 }
 
 /// How bytes are written.
@@ -182,9 +217,9 @@ enum Written {
     Raw,
 }
 
-impl Reading {
+impl Source {
     pub(super) fn options(&self) -> Result<Options, Failure> {
-        let draft = self.which.draft()?;
+        let draft = self.drafted.draft()?;
         let (strict, show_secrets, topic) = (self.strict, self.show_secrets, self.topic.clone());
         Ok(Options { strict, show_secrets, draft, topic, ..Options::default() })
     }
@@ -206,14 +241,16 @@ impl Reading {
         bytes(&raw, encoding)
             .map_err(|problem| Failure::new(USAGE, format_args!("{}: {problem}", short(input))))
     }
+}
 
+impl Reading {
     /// Explains what is read: frames, a body, or a record.
     pub(super) fn explain(&self) -> Result<Vec<Explanation>, Failure> {
         if self.key.is_some() || self.value.is_some() {
             return self.record();
         }
-        let (bytes, options) = (self.bytes(&self.input)?, self.options()?);
-        let lookup = self.which.lookup()?;
+        let (bytes, options) = (self.source.bytes(&self.source.input)?, self.source.options()?);
+        let lookup = self.source.drafted.lookup()?;
         if self.body {
             return Ok(vec![self.explain_body(&bytes, &options, lookup)?.into()]);
         }
@@ -221,7 +258,7 @@ impl Reading {
         if let Some(api) = api {
             version_of(api.response, self.version).map_err(missing)?;
         }
-        let hint = Hint { direction: self.which.direction(), api, version: self.version };
+        let hint = Hint { direction: self.sides.direction(), api, version: self.version };
         let mut session = Session::new(options, hint);
         let frames = split(&bytes);
         if frames.is_empty() {
@@ -233,7 +270,7 @@ impl Reading {
     fn explain_body(&self, bytes: &Bytes, options: &Options, lookup: Lookup) -> Result<Explained, Failure> {
         let message = match named(self.api.as_deref().unwrap_or_default(), lookup)? {
             Named::Message(message) => message,
-            Named::Api(api) if self.which.response => api.response,
+            Named::Api(api) if self.sides.response => api.response,
             Named::Api(api) => api.request,
         };
         let version = version_of(message, self.version).map_err(missing)?;
@@ -241,18 +278,19 @@ impl Reading {
     }
 
     fn record(&self) -> Result<Vec<Explanation>, Failure> {
-        let (options, topic) = (self.options()?, self.topic.clone().unwrap_or_default());
+        let (options, lookup) = (self.source.options()?, self.source.drafted.lookup()?);
+        let topic = options.topic.clone().unwrap_or_default();
         let mut out: Vec<Explanation> = Vec::new();
         let mut table = None;
         if let Some(key) = &self.key {
-            let key = self.bytes(key)?;
+            let key = self.source.bytes(key)?;
             let record_type = key.first_chunk().map_or(-1, |it| i16::from_be_bytes(*it));
-            table = self.which.lookup()?.record(&topic, record_type).map(|it| it.1);
+            table = lookup.record(&topic, record_type).map(|it| it.1);
             out.push(explain::record_key(&topic, &key, &options).into());
         }
         if let Some(value) = &self.value {
             if let Some(name) = &self.api {
-                let message = self.which.lookup()?.message(name).map_err(missing)?;
+                let message = lookup.message(name).map_err(missing)?;
                 table = (message.kind == Kind::Value).then_some(message);
             }
             let Some(table) = table else {
@@ -261,7 +299,7 @@ impl Reading {
                     "the type of the record is not known: give --key, or --api with its name",
                 ));
             };
-            out.push(explain::record_value(table, &self.bytes(value)?, &options).into());
+            out.push(explain::record_value(table, &self.source.bytes(value)?, &options).into());
         }
         Ok(out)
     }

@@ -1,7 +1,7 @@
 //! `thalweg wire records`: record batches, as they stand in log segments.
 
 use super::decode::{Place, part, show};
-use super::form::{Form, Reading};
+use super::form::{Form, Source};
 use crate::cli::Failure;
 
 /// Explains record batches: headers, records, control records, records of internal topics. The folder of a log segment
@@ -9,7 +9,7 @@ use crate::cli::Failure;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Records {
     #[command(flatten)]
-    reading: Reading,
+    source: Source,
     #[command(flatten)]
     place: Place,
     #[command(flatten)]
@@ -17,9 +17,9 @@ pub(crate) struct Records {
 }
 
 pub(crate) fn run(arguments: &Records) -> Result<(), Failure> {
-    let mut options = arguments.reading.options()?;
-    let bytes = arguments.reading.bytes(&arguments.reading.input)?;
-    options.topic = options.topic.or_else(|| topic_of(&arguments.reading.input));
+    let mut options = arguments.source.options()?;
+    let bytes = arguments.source.bytes(&arguments.source.input)?;
+    options.topic = options.topic.or_else(|| topic_of(&arguments.source.input));
     let found = vec![explain::records(&bytes, &options).into()];
     if arguments.place.at.is_some() || arguments.place.path.is_some() {
         return part(&found, &arguments.place, &arguments.form);

@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &Schema) -> Result<(), Failure> {
 }
 
 pub(crate) fn diff(arguments: &Diff) -> Result<(), Failure> {
-    let from = sides(arguments, &arguments.from, arguments.which.draft.as_deref())?;
+    let from = sides(arguments, &arguments.from, arguments.which.drafted.draft.as_deref())?;
     let to = sides(arguments, &arguments.to, None)?;
     let pairs = from.into_iter().zip(to);
     match arguments.form.output {
