@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use wire::table::Message;
+use wire::table::{self, Message};
 use wire::tables::{REQUEST_HEADER, RESPONSE_HEADER};
 
 use crate::node::{Category, Direction, Explained, Id, Mode, Value, What};
@@ -111,6 +111,20 @@ pub(crate) fn unmatched_response(frame: &Bytes, options: &Options) -> Explained 
     })
 }
 
+/// A frame that is a raw token of a SASL mechanism, without a header (wire.md 1.7). All of it is a secret.
+#[must_use]
+pub fn token(frame: &Bytes, direction: Direction, options: &Options) -> Explained {
+    whole(frame, direction, Mode::Decode, options, "SaslToken", Found::default(), |scan| {
+        let start = scan.at;
+        let bytes = scan.advance(scan.end - start);
+        let value = scan.conceal(Value::Bytes(bytes));
+        let before = scan.enter("token");
+        scan.leaf(start, "token", "bytes", value, "", "token of the SASL mechanism, without a header");
+        scan.leave(before);
+        Ok(())
+    })
+}
+
 /// ApiVersions is answered in version 0 if the version asked for is not served (KIP-511).
 fn answered_version(frame: &[u8], api: &Api, version: i16) -> i16 {
     let refused = frame.get(8..10) == Some(UNSUPPORTED_VERSION.as_slice());
@@ -194,7 +208,14 @@ impl Scan<'_> {
         let Some(api) = api else {
             let at = self.header_at;
             let before = self.enter("Header.request_api_key");
-            let result = self.stop(Id::Api, at, format!("API key {}", key.unwrap_or(-1)));
+            let key = key.unwrap_or(-1);
+            let removed =
+                table::api(key).map_or("", |it| it.0.name.strip_suffix("Request").unwrap_or(it.0.name));
+            let found = match removed {
+                "" => format!("API key {key}"),
+                name => format!("API key {key}: {name}, which was removed"),
+            };
+            let result = self.stop(Id::Api, at, found);
             self.leave(before);
             return result;
         };

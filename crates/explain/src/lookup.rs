@@ -93,7 +93,10 @@ impl Lookup {
         // Requests and responses are near where their API is.
         let others = all.iter().filter(|it| !matches!(it.kind, Kind::Request | Kind::Response));
         let names = self.apis().map(|it| it.name()).chain(others.map(|it| it.name));
-        found.copied().ok_or_else(|| not_found(name, names))
+        found.copied().ok_or_else(|| match name.parse() {
+            Ok(key) => no_number(name, key, self.apis()),
+            Err(_) => not_found(name, names),
+        })
     }
 
     /// Key and value of a record type; the topic's name with or without `__`.
@@ -139,6 +142,14 @@ pub fn version_of(message: &'static Message, asked: Option<i16>) -> Result<i16, 
 #[must_use]
 pub fn versions_of(message: &Message) -> RangeInclusive<i16> {
     message.versions.low..=message.versions.high
+}
+
+/// No API has that number: the nearest are those beside it.
+fn no_number(name: &str, key: i16, apis: impl Iterator<Item = Api>) -> NotFound {
+    let mut ranked: Vec<_> = apis.map(|it| (it.key.abs_diff(key), it.name())).collect();
+    ranked.sort_unstable();
+    let nearest = ranked.into_iter().take(NEAREST_MAX).map(|it| it.1).collect();
+    NotFound::Name { name: format!("API {name}"), nearest }
 }
 
 fn not_found(name: &str, all: impl Iterator<Item = &'static str>) -> NotFound {
@@ -203,6 +214,8 @@ mod tests {
         }
         let Err(NotFound::Name { nearest, .. }) = lookup.api("DescribeGroup") else { panic!() };
         assert_eq!(nearest.first(), Some(&"DescribeGroups"));
+        let problem = lookup.message("93").unwrap_err().to_string();
+        assert!(problem.starts_with("there is no API 93; nearest: "), "{problem}");
         let Err(NotFound::Name { nearest, .. }) = lookup.api("heartbeat2") else { panic!() };
         assert!(nearest.contains(&"Heartbeat"), "{nearest:?}");
         // Removed APIs have a number but no versions.

@@ -6,12 +6,13 @@ use bytes::Bytes;
 use wire::Uuid;
 
 use crate::candidates::{Candidate, candidates};
-use crate::frame::{correlation_id, key_and_version};
+use crate::frame::{correlation_id, key_and_version, token};
 use crate::node::{Diagnostic, Direction, Explained, Id, Value};
 use crate::{Api, Lookup, Options, request, response};
 
 /// Requests that wait for a response. Beyond it the oldest are forgotten.
 const WAITING_MAX: usize = 10_000;
+const SASL_HANDSHAKE: i16 = 17;
 /// Topics whose names are remembered.
 const TOPICS_MAX: usize = 10_000;
 
@@ -31,6 +32,8 @@ pub struct Session {
     hint: Hint,
     /// API key and version by correlation id.
     waiting: BTreeMap<i32, (i16, i16)>,
+    /// A handshake of version 0 was seen: what is no message after it is a token (wire.md 1.7).
+    tokens: bool,
 }
 
 /// A frame, and what else it may be.
@@ -50,7 +53,7 @@ impl From<Explained> for Explanation {
 impl Session {
     #[must_use]
     pub fn new(options: Options, hint: Hint) -> Self {
-        Self { options, hint, waiting: BTreeMap::new() }
+        Self { options, hint, ..Self::default() }
     }
 
     /// Explains the next frame, whose direction may be known.
@@ -60,6 +63,10 @@ impl Session {
             Some(Direction::Response) => self.response(frame),
             None => self.either(frame),
         };
+        if self.tokens && (found.explained.has_errors() || !found.candidates.is_empty()) {
+            let direction = direction.or(self.hint.direction).unwrap_or(Direction::Request);
+            return token(frame, direction, &self.options).into();
+        }
         self.learn(&found.explained);
         found
     }
@@ -128,6 +135,7 @@ impl Session {
         match explained.what {
             crate::What::Frame(Direction::Request) => {
                 let id = correlation_id(frame, Direction::Request);
+                self.tokens |= key_and_version(frame) == Some((SASL_HANDSHAKE, 0));
                 if let (Some(id), Some(asked)) = (id, key_and_version(frame))
                     && !is_unanswered(explained)
                 {

@@ -63,6 +63,25 @@ fn no_answer_without_acks() {
     assert_eq!(answer.explained.api.unwrap().name(), "Heartbeat");
 }
 
+/// wire.md 1.7 and 15: after a handshake of version 0 come tokens without a header, and they are secrets.
+#[test]
+fn tokens() {
+    let handshake = Lookup::default().api("SaslHandshake").unwrap();
+    let mut session = Session::new(Options::default(), Hint::default());
+    session.explain(&Build::default().request(&handshake, 0), None);
+    session.explain(&Build::default().response(&handshake, 0), None);
+    let token = Bytes::from_static(b"\x00\x00\x00\x0e\x00user\x00hunter22");
+    let found = session.explain(&token, None).explained;
+    assert!(found.diagnostics().is_empty());
+    let page = explain::text::page(&found, explain::text::Style::default());
+    assert!(page.contains("token bytes = <14 bytes hidden> [0x0004, 14B]"), "{page}");
+    assert!(!page.contains("68 75 6e"), "{page}");
+    // Then requests again.
+    let groups = Lookup::default().api("DescribeGroups").unwrap();
+    let found = session.explain(&Build::default().request(&groups, 6), None).explained;
+    assert_eq!(found.api.unwrap().name(), "DescribeGroups");
+}
+
 /// Metadata tells the name behind an id, and with it that records are the coordinator's.
 #[test]
 fn topics_by_id() {
