@@ -11,8 +11,8 @@ use wire::describe_transactions::response::TransactionState;
 use wire::metadata::request::MetadataRequestTopic;
 use wire::write_txn_markers::request::{WritableTxnMarker, WritableTxnMarkerTopic};
 use wire::{
-    DescribeProducersRequest, DescribeTransactionsRequest, ErrorCode, ListTransactionsRequest, MetadataRequest,
-    MetadataResponse, Str, WriteTxnMarkersRequest,
+    DescribeProducersRequest, DescribeTransactionsRequest, ErrorCode, ListTransactionsRequest,
+    MetadataRequest, MetadataResponse, Str, WriteTxnMarkersRequest,
 };
 
 use super::{FAILED, Failure, NOT_FOUND, Output, Target, print, show};
@@ -174,8 +174,10 @@ async fn describe(arguments: &Describe) -> Result<(), Failure> {
 /// Asks again while the coordinator loads.
 async fn describe_one(broker: &mut Broker, transactional_id: &str) -> Result<TransactionState, Failure> {
     let mut coordinator = broker.transaction_coordinator(transactional_id).await?;
-    let asked =
-        DescribeTransactionsRequest { transactional_ids: vec![Str::from(transactional_id)], ..Default::default() };
+    let asked = DescribeTransactionsRequest {
+        transactional_ids: vec![Str::from(transactional_id)],
+        ..Default::default()
+    };
     loop {
         let answer = coordinator.call(0, 0, &asked).await?;
         let state = answer.transaction_states.into_iter().next();
@@ -243,7 +245,11 @@ async fn open_transactions(
             for partition in topic.partitions {
                 if partition.error_code != ErrorCode::NONE {
                     let place = format!("{}-{}", topic.name, partition.partition_index);
-                    return Err(Failure::refused(&place, partition.error_code, partition.error_message.as_ref()));
+                    return Err(Failure::refused(
+                        &place,
+                        partition.error_code,
+                        partition.error_message.as_ref(),
+                    ));
                 }
                 let producers = partition.active_producers.into_iter();
                 let with_transaction = producers.filter(|it| it.current_txn_start_offset >= 0);
@@ -269,8 +275,10 @@ async fn cared_for(
     if producers.is_empty() {
         return Ok(cared_for);
     }
-    let asked =
-        ListTransactionsRequest { producer_id_filters: producers.into_iter().collect(), ..Default::default() };
+    let asked = ListTransactionsRequest {
+        producer_id_filters: producers.into_iter().collect(),
+        ..Default::default()
+    };
     for listed in list_all(broker, &asked).await? {
         let state = describe_one(broker, &listed.state.transactional_id.to_str()).await?;
         if !CARED_FOR.iter().any(|it| state.transaction_state == **it) {

@@ -60,7 +60,8 @@ pub(in crate::cli) fn describe_text(it: &Described, now: i64) -> String {
         (started, false) => rfc3339(started),
         (started, true) => format!("{} ({})", rfc3339(started), duration(now - started)),
     };
-    let partitions = it.topics.iter().flat_map(|topic| topic.partitions.iter().map(move |at| (&topic.topic, at)));
+    let partitions =
+        it.topics.iter().flat_map(|topic| topic.partitions.iter().map(move |at| (&topic.topic, at)));
     let partitions: Vec<_> = partitions.map(|(topic, at)| format!("{topic}-{at}")).collect();
     let rows = [
         ("transactional id", it.transactional_id.to_string()),
@@ -203,7 +204,8 @@ partitions        out-0, out-2
         let listed = [Listed { coordinator: 1, state }];
         let expected = "TRANSACTIONAL-ID  COORDINATOR  PRODUCER-ID  STATE\napp-1             1            1000         Empty\n";
         assert_eq!(list_text(&listed), expected);
-        let json = "[{\"transactionalId\":\"app-1\",\"coordinator\":1,\"producerId\":1000,\"state\":\"Empty\"}]";
+        let json =
+            "[{\"transactionalId\":\"app-1\",\"coordinator\":1,\"producerId\":1000,\"state\":\"Empty\"}]";
         assert_eq!(list_json(&listed).to_string(), json);
         let producer = ProducerState {
             producer_id: 7,
@@ -215,7 +217,12 @@ partitions        out-0, out-2
         };
         let open = [Open { topic: "t".into(), partition: 3, producer }];
         let text = hanging_text(&open, 93_601_000);
-        assert!(text.ends_with("t      3          7            2               -1                 12            1d02h\n"), "{text}");
+        assert!(
+            text.ends_with(
+                "t      3          7            2               -1                 12            1d02h\n"
+            ),
+            "{text}"
+        );
         let json = "[{\"topic\":\"t\",\"partition\":3,\"producerId\":7,\"producerEpoch\":2,\"coordinatorEpoch\":null,\
             \"startOffset\":12,\"lastTimestamp\":\"1970-01-01T00:00:01.000Z\",\"lastTimestampMs\":1000}]";
         assert_eq!(hanging_json(&open).to_string(), json);

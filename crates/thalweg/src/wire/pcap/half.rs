@@ -52,6 +52,18 @@ impl Half {
         self.end.is_some_and(|end| self.next.is_some_and(|next| next >= end))
     }
 
+    /// Bytes that wait for others or were not taken yet.
+    pub(super) fn held(&self) -> usize {
+        self.waiting_bytes + self.ready.len()
+    }
+
+    /// Lets go of all of them.
+    pub(super) fn forget(&mut self) {
+        self.waiting.clear();
+        self.waiting_bytes = 0;
+        self.ready.clear();
+    }
+
     /// A sequence number counted on without end: the one nearest to what is expected.
     fn place(&mut self, sequence: u32) -> u64 {
         let next = *self.next.get_or_insert(u64::from(sequence));

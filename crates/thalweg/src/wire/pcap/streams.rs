@@ -17,6 +17,8 @@ use crate::wire::proxy::rewrite::version_of_answer;
 const FRAME_BYTES_MAX: usize = 128 << 20;
 /// Connections at the same time; beyond, the one that was silent for longest is given up.
 const CONNECTIONS_MAX: usize = 16_384;
+/// Bytes of all connections that wait for the rest of their frames. The one that exceeds this loses its own.
+const HELD_BYTES_MAX: usize = 1 << 30;
 /// The least bytes of a request: key, version, correlation id, length of the client id.
 const REQUEST_BYTES_MIN: usize = 10;
 
@@ -49,6 +51,7 @@ pub(crate) enum Captured {
 pub(super) struct Streams {
     open: BTreeMap<(SocketAddr, SocketAddr), Connection>,
     count: u64,
+    held: usize,
 }
 
 #[derive(Debug)]
@@ -79,8 +82,8 @@ impl Streams {
     pub(super) fn segment(&mut self, segment: &Segment<'_>, out: &mut Vec<Captured>) {
         let key = (segment.from.min(segment.to), segment.from.max(segment.to));
         let begins = segment.syn && !segment.ack;
-        if begins && let Some(mut old) = self.open.remove(&key) {
-            old.finish(out);
+        if begins {
+            self.close(key, out);
         }
         if !self.open.contains_key(&key) {
             if segment.payload.is_empty() && !segment.syn {
@@ -95,10 +98,21 @@ impl Streams {
             self.open.insert(key, connection);
         }
         let Some(connection) = self.open.get_mut(&key) else { return };
+        let before = connection.held();
         connection.segment(segment, out);
+        if self.held - before + connection.held() > HELD_BYTES_MAX {
+            connection.forget(out);
+        }
+        self.held = self.held - before + connection.held();
         if connection.is_done() {
+            self.close(key, out);
+        }
+    }
+
+    fn close(&mut self, key: (SocketAddr, SocketAddr), out: &mut Vec<Captured>) {
+        if let Some(mut connection) = self.open.remove(&key) {
+            self.held -= connection.held();
             connection.finish(out);
-            self.open.remove(&key);
         }
     }
 
@@ -107,8 +121,8 @@ impl Streams {
             return;
         }
         let silent = self.open.iter().min_by_key(|it| it.1.last_us).map(|it| *it.0);
-        if let Some(mut connection) = silent.and_then(|it| self.open.remove(&it)) {
-            connection.finish(out);
+        if let Some(key) = silent {
+            self.close(key, out);
         }
     }
 
@@ -140,6 +154,21 @@ impl Connection {
             zero: Instant::now(),
             zero_us: first.at_us,
         }
+    }
+
+    /// Bytes that wait.
+    fn held(&self) -> usize {
+        self.requests.half.held() + self.responses.half.held()
+    }
+
+    /// Lets go of all that waits.
+    fn forget(&mut self, out: &mut Vec<Captured>) {
+        for direction in [Direction::Request, Direction::Response] {
+            let side = self.side(direction);
+            side.half.forget();
+            side.lost = true;
+        }
+        self.note("too many bytes wait for the rest of their frames: given up".to_owned(), out);
     }
 
     fn is_done(&self) -> bool {

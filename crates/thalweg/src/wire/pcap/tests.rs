@@ -1,4 +1,5 @@
 //! Captures made here, read again.
+#![allow(clippy::cast_possible_truncation, reason = "packets are short")]
 
 use std::io::Write as _;
 use std::path::PathBuf;

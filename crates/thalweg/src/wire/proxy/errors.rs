@@ -105,9 +105,13 @@ impl Visitor for Search {
     }
 
     fn value(&mut self, field: &'static Field, value: Value, _: Range<usize>) {
-        let code = match value {
-            Value::Int(code) if code != 0 && field.name.ends_with("ErrorCode") => i16::try_from(code).ok(),
-            _ => None,
+        let code = if let Value::Int(code) = value
+            && code != 0
+            && field.name.ends_with("ErrorCode")
+        {
+            i16::try_from(code).ok()
+        } else {
+            None
         };
         if let Some(code) = code {
             if self.found.listed.len() < LISTED_MAX {

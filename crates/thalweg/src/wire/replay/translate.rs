@@ -43,11 +43,10 @@ fn structure(it: &'static Struct, value: &mut Json, ids: &Ids) -> bool {
     let mut changed = false;
     for (key, value) in entries {
         let Some(field) = it.fields.iter().find(|it| it.json == key) else { continue };
-        changed |= match value {
-            Json::Array(elements) if field.array => {
-                elements.iter_mut().fold(false, |changed, it| one(field, it, ids) | changed)
-            }
-            _ => one(field, value, ids),
+        changed |= if let (Json::Array(elements), true) = (&mut *value, field.array) {
+            elements.iter_mut().fold(false, |changed, it| one(field, it, ids) | changed)
+        } else {
+            one(field, value, ids)
         };
     }
     changed
