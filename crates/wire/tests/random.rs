@@ -144,10 +144,10 @@ fn edge(chance: &mut Chance) -> u64 {
 
 /// Lengths around those at which a varint or a short string ends.
 fn length(chance: &mut Chance) -> usize {
-    match chance.below(40) {
-        0 => 126 + chance.below(3),
-        1 => 16_382 + chance.below(3),
-        2 => 32_766 + chance.below(2),
+    match chance.below(1000) {
+        0..=20 => 126 + chance.below(3),
+        21 => 16_382 + chance.below(3),
+        22 => 32_766 + chance.below(2),
         _ => chance.below(12),
     }
 }
