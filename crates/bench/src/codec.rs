@@ -66,7 +66,7 @@ fn measure(case: &Case) -> Vec<(&'static str, Option<f64>)> {
 
 /// The least time of one repetition, in ns, for each that is there.
 fn best(works: [Option<&Work>; 3]) -> [f64; 3] {
-    let repetitions = works.map(|it| it.map_or(0, |work| calibrated(work)));
+    let repetitions = works.map(|it| it.map_or(0, calibrated));
     let mut best = [f64::INFINITY; 3];
     for _ in 0..ROUNDS {
         for ((work, repetitions), best) in works.iter().zip(repetitions).zip(&mut best) {

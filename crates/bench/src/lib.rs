@@ -1,7 +1,7 @@
 //! Measurements for developers. Each is one run of one program that measures both sides in turns and prints their
 //! ratio: times of single runs are not comparable on a busy machine.
 //!
-//! `cargo run --release -p bench -- codec` and `… -- proxy`; README of the results: `docs/design/measurements.md`.
+//! `cargo run --release -p bench -- codec` and `… -- proxy`; each prints what is wanted of it.
 
 pub mod cases;
 pub mod codec;

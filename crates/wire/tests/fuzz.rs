@@ -8,6 +8,7 @@
     clippy::indexing_slicing,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
+    clippy::print_stdout,
     reason = "a test may panic"
 )]
 

@@ -1,4 +1,5 @@
 //! Seeded chance, and what it does to bytes. `THALWEG_SEED=N` replays a run.
+#![allow(clippy::print_stdout, reason = "a run without its seed can't be made again")]
 
 use bytes::Bytes;
 
