@@ -66,7 +66,7 @@ impl Half {
 
     /// A sequence number counted on without end: the one nearest to what is expected.
     fn place(&mut self, sequence: u32) -> u64 {
-        let next = *self.next.get_or_insert(u64::from(sequence));
+        let next = *self.next.get_or_insert_with(|| sequence.into());
         // The low 32 bits are what the wire has.
         let low = u32::try_from(next & u64::from(u32::MAX)).unwrap_or(0);
         let distance = sequence.wrapping_sub(low).cast_signed();

@@ -225,7 +225,7 @@ mod tests {
     fn start(bytes: &[u8]) -> Start {
         match look(bytes, bytes.len()) {
             Look::Start(start) => start,
-            other => panic!("{other:?}"),
+            other @ (Look::More | Look::NoRequest) => panic!("{other:?}"),
         }
     }
 
