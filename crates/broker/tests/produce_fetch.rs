@@ -177,7 +177,7 @@ async fn produce_refuses_with_kafkas_codes() {
             produce(0, transactional()),
             ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
         ),
-        ("transactional", 9, with_id, ErrorCode::INVALID_PRODUCER_ID_MAPPING),
+        ("no coordinator of transactions", 9, with_id, ErrorCode::NOT_ENOUGH_REPLICAS),
     ];
     for (what, version, request, code) in cases {
         let answer = send(&mut connection, version, &request).await;

@@ -70,6 +70,8 @@ fn settle(partition: &Partition) {
     wait(partition.wait_durable(partition.ends_now().end)).expect("the flush comes");
 }
 
+/// Traps 9 and 34 of 25: they survive restarts and rolls of segments.
+///
 /// The aborted transactions that a reader of the whole log is told, and how often: once for each read that has
 /// records of them.
 fn committed(partition: &Partition) -> Vec<(i64, i64)> {

@@ -13,7 +13,7 @@ use catalog::topic_name;
 use storage::partition::Producer;
 use wire::describe_producers::request::TopicRequest;
 use wire::describe_producers::response::{PartitionResponse, ProducerState, TopicResponse};
-use wire::{DescribeProducersRequest, DescribeProducersResponse, ErrorCode};
+use wire::{DescribeProducersRequest, DescribeProducersResponse, ErrorCode, Str};
 
 use super::Handler;
 use crate::auth::{Operation, Resource};
@@ -33,21 +33,30 @@ fn describe(call: &Call, topic: &TopicRequest) -> TopicResponse {
         Ok(active_producers) => {
             PartitionResponse { partition_index: index, active_producers, ..Default::default() }
         }
-        Err(error_code) => PartitionResponse { partition_index: index, error_code, ..Default::default() },
+        Err((error_code, message)) => {
+            let error_message = message.map(Str::from);
+            PartitionResponse { partition_index: index, error_code, error_message, ..Default::default() }
+        }
     });
     TopicResponse { name: topic.name.clone(), partitions: partitions.collect(), ..Default::default() }
 }
 
-fn producers(call: &Call, topic: &TopicRequest, index: i32) -> Result<Vec<ProducerState>, ErrorCode> {
+/// Errors of a topic come with a message.
+fn producers(
+    call: &Call,
+    topic: &TopicRequest,
+    index: i32,
+) -> Result<Vec<ProducerState>, (ErrorCode, Option<String>)> {
     let name = topic.name.to_str();
-    topic_name::check(&name).map_err(|_| ErrorCode::INVALID_TOPIC_EXCEPTION)?;
+    topic_name::check(&name).map_err(|why| (ErrorCode::INVALID_TOPIC_EXCEPTION, Some(why)))?;
     if !call.allow(Operation::Read, Resource::Topic(topic.name.as_bytes())) {
-        return Err(ErrorCode::TOPIC_AUTHORIZATION_FAILED);
+        return Err((ErrorCode::TOPIC_AUTHORIZATION_FAILED, Some(format!("No right to read topic {name}."))));
     }
     let image = call.image();
-    let known = image.topic(&name).filter(|it| it.partition(index).is_some());
-    let known = known.ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
-    let log = call.broker.partitions.get(known.id, index).ok_or(ErrorCode::KAFKA_STORAGE_ERROR)?;
+    let unknown = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
+    let known = image.topic(&name).ok_or_else(|| (unknown, Some(format!("There is no topic {name}."))))?;
+    known.partition(index).ok_or((unknown, None))?;
+    let log = call.broker.partitions.get(known.id, index).ok_or((ErrorCode::KAFKA_STORAGE_ERROR, None))?;
     Ok(log.producers().iter().map(|(id, producer)| state(id, producer)).collect())
 }
 

@@ -61,6 +61,8 @@ use crate::verify::{self, Mode, Question};
 const ADMIN_CLIENT: &[u8] = b"__admin_client";
 /// Told for null records.
 const NO_RECORDS: &str = "The partition has no records.";
+/// Told for rule 8.
+const TWO_PRODUCERS: &str = "The transactional batches of a request are of one producer and epoch.";
 /// With one replica Kafka has committed a record as soon as it is appended, so clients with tiny timeouts never
 /// see REQUEST_TIMED_OUT there. A flush must not make them.
 const FLUSH_PATIENCE_MIN_MS: i32 = 1_000;
@@ -263,7 +265,7 @@ impl Produce {
             let index = partition.index;
             let verdict = self.verdicts.remove(&(at, entry));
             let appended = topic
-                .map_err(Failure::new)
+                .map_err(|code| self.unfound(code))
                 .and_then(|topic| self.partition(topic, index, partition.records, verdict));
             partition_responses.push(match appended {
                 Ok((topic, log, appended)) => {
@@ -302,6 +304,13 @@ impl Produce {
             return Err(ErrorCode::TOPIC_AUTHORIZATION_FAILED);
         }
         data.name.as_str().and_then(|name| image.topic(name)).ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)
+    }
+
+    /// Rules 1 to 3 and 8; only the last comes with a message, as in Kafka.
+    fn unfound(&self, code: ErrorCode) -> Failure {
+        let message = (self.forbidden == Some(ErrorCode::INVALID_PRODUCER_ID_MAPPING))
+            .then(|| TWO_PRODUCERS.to_owned());
+        Failure { message, ..Failure::new(code) }
     }
 
     /// Rules 4 to 11.

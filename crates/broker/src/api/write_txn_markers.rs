@@ -37,6 +37,8 @@ impl Handler for WriteTxnMarkersRequest {
                 false => result(marker, |_, _| ErrorCode::CLUSTER_AUTHORIZATION_FAILED),
             });
         }
+        // A marker for no partition is not told of, as in Kafka.
+        markers.retain(|it| it.topics.iter().any(|topic| !topic.partitions.is_empty()));
         WriteTxnMarkersResponse { markers, ..Default::default() }
     }
 }

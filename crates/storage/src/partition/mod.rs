@@ -185,9 +185,10 @@ impl Partition {
         let batch = validate::client(records, &settings, now)?;
         let verifies = settings.verify_transactions;
         let appended = self.state.lock().append_client(self.log.as_ref(), batch, guard, verifies)?;
+        // A duplicate brings the time of its original, whoever set it, as in Kafka.
         let log_append_time = match settings.timestamp_type {
+            _ if appended.duplicate => appended.log_append_time,
             TimestampType::CreateTime => -1,
-            TimestampType::LogAppendTime if appended.duplicate => appended.log_append_time,
             TimestampType::LogAppendTime => now,
         };
         Ok(Appended { log_append_time, ..appended })

@@ -16,7 +16,7 @@ fn stale<T: std::fmt::Debug>(result: &Result<T, AppendError>) -> bool {
     matches!(result, Err(AppendError::StaleProducerEpoch(_)))
 }
 
-/// The worked example of 9.3.
+/// The worked example of 9.3; trap 1 of 25 is its duplicate.
 #[tokio::test]
 async fn worked_example() {
     let partition = Bench::new().await.partition().await;
@@ -44,6 +44,7 @@ async fn a_part_of_a_batch_is_no_duplicate() {
     assert!(out_of_order(&send(&partition, 0, 2, 3)));
     let again = partition.append(&sequenced(P, 0, 0, 5), CLIENT, NOW).unwrap();
     assert_eq!((again.base_offset, again.last_offset, again.duplicate), (0, 4, true));
+    assert_eq!(again.log_append_time, NOW, "the time of the original, as in Kafka");
     assert_eq!(partition.ends_now().end, 5);
 }
 
