@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use common::{Folder, config, start};
 use storage::conformance::{append, batch, batches_of, durable, partition, read_all, small, wait};
+use storage::partition::{Isolation, Partition, ReadError, ReadSpec, Settings};
 use storage::{
     Engine, Grant, LocalConfig, LocalEngine, LogSettings, Offset, Place, Refused, Span, StartError,
 };
@@ -118,6 +119,21 @@ fn cut_file_takes_the_partition_offline() {
         cut(&logs(&folder)[at], 0);
         stays(&folder);
     }
+}
+
+/// A file that can't be read is the matter of its partition alone.
+#[test]
+fn unreadable_file_takes_only_its_partition_offline() {
+    let folder = closed();
+    let path = logs(&folder)[0].clone();
+    let kept = fs::read(&path).unwrap();
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    let place = stays(&folder);
+    assert!(place.to_string().contains("can't be read"), "{place}");
+    fs::remove_dir(&path).unwrap();
+    fs::write(&path, kept).unwrap();
+    assert_eq!(damage(&folder), None);
 }
 
 /// Bytes after the end that are no records cost nothing and go; records that nobody knows of are kept, and asked about.
@@ -242,6 +258,27 @@ fn log_that_cannot_be_read_goes_offline() {
     let more = storage::Batches::new(vec![batch(RECORDS, 1, 1, 0)]);
     assert!(matches!(log.append(more), Err(Refused::Corrupt(_))));
     assert!(!*lane.fenced().borrow(), "the others go on");
+}
+
+/// Every reader of a damaged partition is told of the storage, also after the first.
+#[test]
+fn readers_of_a_damaged_partition_are_told_so() {
+    let folder = closed();
+    let (_engine, lane) = start(config(&folder.0));
+    let log = lane.log(&partition(0)).unwrap();
+    let partition = wait(Partition::open(log, Settings::default(), 1, 0)).unwrap();
+    let path = logs(&folder)[0].clone();
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[16] = 9;
+    fs::write(&path, &bytes).unwrap();
+    for from in [0, 0, RECORDS - 1] {
+        let isolation = Isolation::ReadUncommitted;
+        let spec = ReadSpec { from, max_bytes: 1, at_least_one: true, isolation, settle: true };
+        let read = wait(partition.read(spec));
+        assert!(matches!(read, Err(ReadError::Storage(_))), "{read:?}");
+    }
+    let latest = wait(partition.latest(Isolation::ReadUncommitted));
+    assert!(matches!(latest, Err(ReadError::Storage(_))), "{latest:?}");
 }
 
 /// A file that was cut under a running broker is damage of that partition, not a failure of the disk.

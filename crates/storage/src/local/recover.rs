@@ -20,7 +20,7 @@ use super::dir::{
     is_removed_folder, own_offsets_text, parse_folder, parse_metadata, parse_offsets, parse_own_offsets,
     parse_segment_file, read_if_there, segment_file,
 };
-use super::disk::Disk;
+use super::disk::{Disk, is_full};
 use super::index::Index;
 use super::lane::JOURNAL_ID;
 use super::log::{Beginning, now};
@@ -75,7 +75,7 @@ pub(super) fn recover(dir: &Path, before: &Before, shared: &Shared) -> io::Resul
                 before,
                 disk: &shared.disk,
             };
-            let survivor = job.run()?;
+            let survivor = job.recovered()?;
             found.lock().push(survivor);
         }
         Ok(())
@@ -188,6 +188,19 @@ struct Scanned {
 }
 
 impl Job<'_> {
+    /// A file that the device does not give takes its partition offline, and no other.
+    fn recovered(&self) -> io::Result<Survivor> {
+        match self.run() {
+            Err(error) if !self.is_journal() && !is_full(&error) => {
+                let (point, start) = (self.point, self.start);
+                let what = format!("its files can't be read or mended: {error}");
+                let place = Place { file: self.path.clone(), position: 0, offset: start.unwrap_or(0), what };
+                Ok(Survivor::Damaged { id: self.id.clone(), damaged: Damaged { place, point, start } })
+            }
+            done @ (Ok(_) | Err(_)) => done,
+        }
+    }
+
     fn run(&self) -> io::Result<Survivor> {
         let id = self.id.clone();
         let mut files = self.files()?;

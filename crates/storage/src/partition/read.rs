@@ -7,7 +7,7 @@ use wire::batch::{Batch, Batches, Invalid};
 
 use super::epochs::EpochEnd;
 use super::{Partition, ReadError};
-use crate::log::{Aborted, Ends, Epoch, Millis, Offset, Slices, Span};
+use crate::log::{Aborted, Ends, Epoch, Millis, Offset, Refused, Slices, Span};
 
 /// Bytes read at a time when records are looked for.
 const SCAN_BYTES: usize = 256 << 10;
@@ -74,7 +74,7 @@ impl Partition {
         }
         let seen = self.ends_now();
         if seen.dead {
-            return Err(ReadError::NotLeader);
+            return Err(self.why_dead().await);
         }
         if spec.from < seen.start || spec.from > seen.end {
             return Err(out_of_range(&seen));
@@ -188,7 +188,17 @@ impl Partition {
         let arrival = self.ends_now();
         self.wait_durable(arrival.end).await?;
         let ends = self.ends_now();
-        if ends.dead { Err(ReadError::NotLeader) } else { Ok(ends) }
+        if ends.dead { Err(self.why_dead().await) } else { Ok(ends) }
+    }
+
+    /// A log that is damaged says so, whatever is asked of it; any other that is dead has another owner.
+    async fn why_dead(&self) -> ReadError {
+        let start = self.log_start();
+        let nothing = Span { from: start, to: start, max_bytes: 0, at_least_one: false };
+        match self.log.read(nothing).await {
+            Err(damage @ Refused::Corrupt(_)) => damage.into(),
+            Ok(_) | Err(_) => ReadError::NotLeader,
+        }
     }
 
     fn bound_of(&self, isolation: Isolation, ends: &Ends) -> Offset {
