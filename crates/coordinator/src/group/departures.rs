@@ -9,6 +9,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::group::history::{Happened, Kind, Telling};
 use crate::group::pulse::Pulse;
 use crate::group::request::ClosedConnection;
 use crate::group::soft::TimerKey;
@@ -142,6 +143,14 @@ fn revive(pulses: &mut BTreeMap<Str, Pulse>, id: &Str) -> Option<(Str, Millis)> 
 }
 
 impl Verdict {
+    /// Tells of members that are taken for gone.
+    pub(in crate::group) fn tell(&self, telling: &mut Telling, group_id: &Str) {
+        let Self::Gone(members) = self else { return };
+        for (member, _) in members {
+            telling.tell(group_id, Happened::new(Kind::ConnectionClosed).member(member));
+        }
+    }
+
     /// A member that was taken for gone lives; `None` if it was not.
     pub(in crate::group) fn lives(pulses: &mut BTreeMap<Str, Pulse>, id: &Str) -> Option<Self> {
         Some(Self::Alive(vec![revive(pulses, id)?]))

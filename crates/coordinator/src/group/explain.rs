@@ -1,7 +1,11 @@
 //! ExplainGroup (key 20000, our own): what a group waits for, and what happened to it.
 //!
 //! A read like the describes: its reply waits until what it saw is durable. The findings are `why`'s, the events
-//! `history`'s; this file only puts them into the answer's form.
+//! `history`'s; this file only puts them into the answer's form. The form is that of streams groups: in groups of
+//! other types a task is a partition, with its topic in the place of the subtopology.
+
+mod classic;
+mod consumer;
 
 use crate::group::fail::Fail;
 use crate::group::history::streams::role_name;
@@ -12,7 +16,7 @@ use crate::group::streams::tasks::{TaskId, Tasks};
 use crate::group::streams::{MemberState, StreamsGroup, StreamsMember, StreamsSoft, Wait};
 use crate::group::why::{self, Finding};
 use wire::explain_group::response as told;
-use wire::{ErrorCode, ExplainGroupRequest, ExplainGroupResponse, Str};
+use wire::{ErrorCode, ExplainGroupRequest, ExplainGroupResponse, Str, Uuid};
 
 /// The answer for one group.
 pub(super) fn answer(step: &Step<'_>, request: &ExplainGroupRequest) -> ExplainGroupResponse {
@@ -47,7 +51,8 @@ pub(super) fn answer(step: &Step<'_>, request: &ExplainGroupRequest) -> ExplainG
     let response = ExplainGroupResponse { findings: findings.iter().map(finding).collect(), ..response };
     match group {
         Group::Streams(group) => streams(step, id, group, response),
-        Group::Simple | Group::Classic(_) | Group::Consumer(_) => response,
+        Group::Consumer(group) => consumer::explain(step, id, group, response),
+        Group::Simple | Group::Classic(_) => classic::explain(step, id, response),
     }
 }
 
@@ -215,4 +220,39 @@ fn topics(step: &Step<'_>, group: &StreamsGroup, soft: Option<&StreamsSoft>) -> 
         changelogs.iter().for_each(|it| add(&it.name, "changelog", Some(it.partitions)));
     }
     topics
+}
+
+/// Topics that members of a group without subtopologies read.
+fn read_topics<'a>(step: &Step<'_>, names: impl IntoIterator<Item = &'a Str>) -> Vec<told::Topic> {
+    let topic = |name: &Str| {
+        let found = step.image.topic(&name.to_str()).map(|it| it.partitions.len());
+        told::Topic {
+            name: name.clone(),
+            role: Str::from_static("read"),
+            wanted: -1,
+            found: found.and_then(|it| i32::try_from(it).ok()).unwrap_or(-1),
+            ..Default::default()
+        }
+    };
+    names.into_iter().map(topic).collect()
+}
+
+/// Partitions by topic; a topic that is gone has its id for a name.
+fn partitions(step: &Step<'_>, partitions: impl IntoIterator<Item = (Uuid, i32)>) -> told::Tasks {
+    let mut active: Vec<told::TaskIds> = Vec::new();
+    let mut last = None;
+    for (topic, partition) in partitions {
+        if last != Some(topic) {
+            last = Some(topic);
+            active.push(told::TaskIds { subtopology_id: topic_name(step, topic), ..Default::default() });
+        }
+        if let Some(of_topic) = active.last_mut() {
+            of_topic.partitions.push(partition);
+        }
+    }
+    told::Tasks { active, ..Default::default() }
+}
+
+fn topic_name(step: &Step<'_>, topic: Uuid) -> Str {
+    step.image.topic_by_id(topic).map_or_else(|| Str::from(topic.to_string()), |it| Str::from(&*it.name))
 }

@@ -28,7 +28,9 @@ pub mod why;
 use crate::group::history::Cause;
 use crate::machine::{At, Caller, Cx, Event, Machine, Millis, Output, Ticket};
 use wire::consumer_offsets::Record;
-use wire::{ConsumerGroupHeartbeatResponse, Str};
+use wire::{
+    ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse, Str, StreamsGroupHeartbeatRequest,
+};
 
 pub use fail::Fail;
 pub use history::History;
@@ -134,37 +136,30 @@ fn answer(step: &mut Step<'_>, ticket: Ticket, caller: &Caller, request: GroupRe
         }
         GroupRequest::OffsetDelete(it) => GroupReply::OffsetDelete(offsets::delete::answer(step, &it)),
         GroupRequest::JoinGroup(it) => {
-            return classic::join(step, ticket, caller, &it).map(|it| GroupReply::JoinGroup(Box::new(it)));
+            let response = classic::join(step, ticket, caller, &it)?;
+            history::classic::join_answered(step, &it, &response);
+            return Some(GroupReply::JoinGroup(Box::new(response)));
         }
-        GroupRequest::SyncGroup(it) => return classic::sync(step, ticket, &it).map(GroupReply::SyncGroup),
+        GroupRequest::SyncGroup(it) => {
+            let response = classic::sync(step, ticket, &it)?;
+            history::classic::sync_answered(step, &it, response.error_code);
+            return Some(GroupReply::SyncGroup(response));
+        }
         GroupRequest::Heartbeat(it) => {
             let response = classic::heartbeat(step, &it);
             classic::heard(step, caller, &it, response.error_code);
+            history::classic::heartbeat_answered(step, &it, response.error_code);
             GroupReply::Heartbeat(response)
         }
         GroupRequest::LeaveGroup(it) => GroupReply::LeaveGroup(classic::leave(step, &it)),
         GroupRequest::StreamsGroupHeartbeat(it) => {
-            let reply = streams::heartbeat(step, caller, &it);
-            history::streams::heartbeat(step, &it, reply.as_ref().err());
-            GroupReply::StreamsGroupHeartbeat(Box::new(reply.unwrap_or_else(|fail| {
-                assert!(step.hard.recorded().is_empty(), "a refused heartbeat left records");
-                StreamsHeartbeatReply::refused(fail)
-            })))
+            GroupReply::StreamsGroupHeartbeat(Box::new(streams_heartbeat(step, caller, &it)))
         }
         GroupRequest::StreamsGroupDescribe(ids) => {
             GroupReply::StreamsGroupDescribe(ids.iter().map(|id| list::describe_streams(step, id)).collect())
         }
         GroupRequest::ConsumerGroupHeartbeat(it) => {
-            let reply = consumer::heartbeat(step, caller, &it)
-                .map(|response| consumer::heard(step, caller, &it, response));
-            GroupReply::ConsumerGroupHeartbeat(reply.unwrap_or_else(|fail| {
-                assert!(step.hard.recorded().is_empty(), "a refused heartbeat left records");
-                ConsumerGroupHeartbeatResponse {
-                    error_code: fail.code,
-                    error_message: fail.message.map(Str::from),
-                    ..Default::default()
-                }
-            }))
+            GroupReply::ConsumerGroupHeartbeat(consumer_heartbeat(step, caller, &it))
         }
         GroupRequest::ConsumerGroupDescribe(ids) => GroupReply::ConsumerGroupDescribe(
             ids.iter().map(|id| list::describe_consumer(step, id)).collect(),
@@ -183,6 +178,38 @@ fn answer(step: &mut Step<'_>, ticket: Ticket, caller: &Caller, request: GroupRe
             GroupReply::ConnectionsClosed
         }
     })
+}
+
+fn streams_heartbeat(
+    step: &mut Step<'_>,
+    caller: &Caller,
+    request: &StreamsGroupHeartbeatRequest,
+) -> StreamsHeartbeatReply {
+    let reply = streams::heartbeat(step, caller, request);
+    history::streams::heartbeat(step, request, reply.as_ref().err());
+    reply.unwrap_or_else(|fail| {
+        assert!(step.hard.recorded().is_empty(), "a refused heartbeat left records");
+        StreamsHeartbeatReply::refused(fail)
+    })
+}
+
+fn consumer_heartbeat(
+    step: &mut Step<'_>,
+    caller: &Caller,
+    request: &ConsumerGroupHeartbeatRequest,
+) -> ConsumerGroupHeartbeatResponse {
+    match consumer::heartbeat(step, caller, request) {
+        Ok(response) => consumer::heard(step, caller, request, response),
+        Err(fail) => {
+            assert!(step.hard.recorded().is_empty(), "a refused heartbeat left records");
+            history::consumer::refused(step, request, &fail);
+            ConsumerGroupHeartbeatResponse {
+                error_code: fail.code,
+                error_message: fail.message.map(Str::from),
+                ..Default::default()
+            }
+        }
+    }
 }
 
 /// Fires all deadlines that are due, also those that the fired ones set and that are due already.

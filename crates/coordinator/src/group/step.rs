@@ -47,6 +47,7 @@ impl<'a> Step<'a> {
             slowest_answer: cx.slowest_answer,
             hard: Working {
                 hard,
+                image: cx.image,
                 now: cx.now,
                 next: cx.offset,
                 producer: None,
@@ -88,6 +89,8 @@ impl<'a> Step<'a> {
 #[derive(Debug)]
 pub struct Working<'a> {
     hard: &'a mut Hard,
+    /// For what is told about the records: they name topics by their ids.
+    image: &'a Image,
     now: Millis,
     next: i64,
     /// Set if the step is a commit of this producer's transaction.
@@ -105,11 +108,16 @@ impl Working<'_> {
 
     /// Adds a record to the step's output and applies it.
     pub fn record(&mut self, record: Record) {
-        self.telling.record(self.hard, &record);
+        self.telling.record(self.hard, self.image, &record);
         let at = At { offset: self.next, timestamp: self.now, producer: self.producer };
         self.hard.apply(at, &record);
         self.next += 1;
         self.records.push(record);
+    }
+
+    /// Where to tell what no record says.
+    pub(in crate::group) fn telling(&mut self) -> &mut Telling {
+        &mut self.telling
     }
 
     /// What this step recorded so far.

@@ -65,6 +65,7 @@ pub fn departed(step: &mut Step<'_>, group_id: &Str, closed: &[ClosedConnection]
         },
     };
     let verdict = crowd.judge(pulses, closed, limits);
+    verdict.tell(step.telling(), group_id);
     carry_out(step, group_id, &verdict);
 }
 

@@ -5,6 +5,7 @@ use wire::consumer_offsets::Record;
 use wire::{ErrorCode, JoinGroupResponse, Str, SyncGroupResponse};
 
 use super::live::{Live, Member};
+use crate::group::history::{Happened, Telling, classic};
 use crate::group::request::GroupReply;
 use crate::group::soft::{Soft, TimerKey};
 use crate::group::step::{Step, Working};
@@ -43,6 +44,16 @@ impl<'d, 'a> Desk<'d, 'a> {
 
     pub(super) fn record(&mut self, record: Record) {
         self.hard.record(record);
+    }
+
+    /// Something that no record tells.
+    pub(super) fn tell(&mut self, happened: Happened) {
+        self.hard.telling().tell(&self.id, happened);
+    }
+
+    /// Why it happens, as far as the step knows.
+    pub(super) fn telling(&mut self) -> &mut Telling {
+        self.hard.telling()
     }
 
     /// Starts or moves the session of a member, or of an id that was given out.
@@ -111,6 +122,8 @@ impl<'d, 'a> Desk<'d, 'a> {
     pub(super) fn remove_member(&mut self, member: &Str) {
         self.end_session(member);
         let Some(Member { join, sync, .. }) = self.live.remove(member) else { return };
+        let left = classic::left(self.telling(), member);
+        self.tell(left);
         if let Some(ticket) = join {
             self.answer_join(ticket, refused_join(Str::default(), ErrorCode::UNKNOWN_MEMBER_ID));
         }

@@ -28,6 +28,7 @@ use super::live::{Holds, Live, Member, State};
 use super::rebalance::joined;
 use super::{own, tombstone_other};
 use crate::group::consumer;
+use crate::group::history::classic;
 use crate::group::state::Group;
 use crate::group::step::Step;
 use crate::machine::{Caller, Entropy, Millis, Ticket};
@@ -176,6 +177,10 @@ impl Desk<'_, '_> {
     /// 6.7.
     pub(super) fn update_member(&mut self, id: &Str, ask: Ask<'_>) {
         let (rebalance, session) = (ask.request.rebalance_timeout_ms, ask.request.session_timeout_ms);
+        if self.live.members.get(id).is_some_and(|it| it.protocols != ask.protocols) {
+            let changed = classic::changed(self.telling(), ask.request, id, &ask.protocols);
+            self.tell(changed);
+        }
         self.live.update(id, ask.protocols, rebalance, session);
     }
 
@@ -197,6 +202,8 @@ impl Desk<'_, '_> {
             is_new: true,
             holds: Holds::AsSaid,
         };
+        let joined = classic::joined(self.telling(), ask.request, &id, &member);
+        self.tell(joined);
         self.live.add(id.clone(), member, &ask.request.protocol_type);
         self.set_session(&id, NEW_MEMBER_SESSION);
         self.rebalance_or_complete();

@@ -47,28 +47,28 @@ impl State {
 /// A classic group as it is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Live {
-    pub(super) state: State,
-    pub(super) previous: State,
+    pub(in crate::group) state: State,
+    pub(in crate::group) previous: State,
     /// When the group came into its state; none in a record of an old broker.
-    pub(super) state_timestamp: Option<Millis>,
-    pub(super) generation: i32,
+    pub(in crate::group) state_timestamp: Option<Millis>,
+    pub(in crate::group) generation: i32,
     /// Of the first member since the group was last without; stays when all are gone.
-    pub(super) protocol_type: Option<Str>,
+    pub(in crate::group) protocol_type: Option<Str>,
     /// Of this generation.
-    pub(super) protocol: Option<Str>,
-    pub(super) leader: Option<Str>,
-    pub(super) members: BTreeMap<Str, Member>,
+    pub(in crate::group) protocol: Option<Str>,
+    pub(in crate::group) leader: Option<Str>,
+    pub(in crate::group) members: BTreeMap<Str, Member>,
     /// Instance id → member id.
-    pub(super) instances: BTreeMap<Str, Str>,
+    pub(in crate::group) instances: BTreeMap<Str, Str>,
     /// Member ids given out with MEMBER_ID_REQUIRED and not used yet. Each has a session timer, which
     /// bounds their number.
-    pub(super) pending: BTreeSet<Str>,
+    pub(in crate::group) pending: BTreeSet<Str>,
     /// Members that did not sync in this generation.
-    pub(super) pending_sync: BTreeSet<Str>,
+    pub(in crate::group) pending_sync: BTreeSet<Str>,
     /// Extends the initial delay.
-    pub(super) new_member_added: bool,
+    pub(in crate::group) new_member_added: bool,
     /// Set while the timer of the join phase is that of the initial delay.
-    pub(super) initial: Option<InitialDelay>,
+    pub(in crate::group) initial: Option<InitialDelay>,
     /// Members with a parked join.
     awaiting: usize,
     /// Protocol name → number of members that offer it.
@@ -79,7 +79,7 @@ pub struct Live {
 
 /// 6.11.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct InitialDelay {
+pub(in crate::group) struct InitialDelay {
     /// The wait that the timer stands for.
     pub waited: Millis,
     /// What may still be waited after it.
@@ -115,7 +115,7 @@ pub(in crate::group) enum Holds {
 
 /// One member.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Member {
+pub(in crate::group) struct Member {
     pub instance_id: Option<Str>,
     pub client_id: Str,
     pub client_host: Str,
@@ -135,7 +135,7 @@ pub(super) struct Member {
 
 impl Member {
     /// What the member said for a protocol.
-    pub(super) fn metadata(&self, protocol: &Str) -> Bytes {
+    pub(in crate::group) fn metadata(&self, protocol: &Str) -> Bytes {
         let found = self.protocols.iter().find(|(name, _)| name == protocol);
         found.map(|(_, metadata)| metadata.clone()).unwrap_or_default()
     }
@@ -333,6 +333,11 @@ impl Live {
         }
         self.protocol_type.as_ref() == Some(protocol_type)
             && protocols.iter().any(|(name, _)| self.is_candidate(name))
+    }
+
+    /// Protocols by the number of members that offer them.
+    pub(in crate::group) fn offered(&self) -> &BTreeMap<Str, usize> {
+        &self.offered
     }
 
     /// True for a protocol that every member offers; for any if all left before the first generation began.
@@ -626,7 +631,7 @@ mod tests {
         let mut preparing = stable.clone();
         preparing.transition(State::Preparing, 5);
         assert_eq!(preparing.retention(), Retention::Unlimited);
-        let of_unknown_topics = Live { subscribed: None, ..stable.clone() };
+        let of_unknown_topics = Live { subscribed: None, ..stable };
         assert_eq!(of_unknown_topics.retention(), Retention::Unlimited);
         let connect = ClassicGroup { protocol_type: "connect".into(), ..group([("a".into(), member)]) };
         assert_eq!(Live::of(&connect).retention(), Retention::Unlimited);

@@ -5,6 +5,7 @@ use wire::{ErrorCode, JoinGroupResponse, Str};
 
 use super::desk::{Desk, refused_sync};
 use super::live::{InitialDelay, Live, State};
+use crate::group::history::classic;
 use crate::machine::Millis;
 
 impl Desk<'_, '_> {
@@ -27,6 +28,8 @@ impl Desk<'_, '_> {
         self.cancel_sync_timer();
         let is_initial = self.live.state == State::Empty;
         self.live.transition(State::Preparing, self.now);
+        let began = classic::rebalance_began(self.telling());
+        self.tell(began);
         if is_initial {
             let waited = self.initial_delay();
             let remaining = (self.live.rebalance_timeout() - waited).max(0);
@@ -92,6 +95,7 @@ impl Desk<'_, '_> {
             return;
         }
         self.live.next_generation(self.now);
+        self.tell(classic::generation_began(self.live));
         if self.live.members.is_empty() {
             let record = self.live.record(&self.id, |_, _| Bytes::new());
             self.record(record);

@@ -6,6 +6,7 @@ use super::desk::{Desk, refused_join, refused_sync};
 use super::join::Ask;
 use super::live::State;
 use super::rebalance::joined;
+use crate::group::history::classic;
 use crate::machine::Millis;
 
 /// First version whose clients know that a leader need not assign (KIP-814).
@@ -24,6 +25,7 @@ impl Desk<'_, '_> {
         if let Some(ticket) = sync {
             self.answer_sync(ticket, refused_sync(ErrorCode::FENCED_INSTANCE_ID));
         }
+        self.tell(classic::replaced(old, &new));
         self.end_session(old);
         self.set_session(&new, session);
         let (ticket, api_version) = (ask.ticket, ask.caller.api_version);

@@ -20,6 +20,7 @@ use super::desk::{Desk, refused_sync};
 use super::live::{Live, State};
 use super::own;
 use crate::group::consumer;
+use crate::group::history::{Happened, Kind};
 use crate::group::step::Step;
 use crate::machine::Ticket;
 
@@ -88,6 +89,8 @@ impl Desk<'_, '_> {
         let record = self.live.record(&self.id, |_, member| member.assignment.clone());
         self.record(record);
         self.live.transition(State::Stable, self.now);
+        let assigned = Happened::new(Kind::TargetComputed).member(&request.member_id);
+        self.tell(assigned.epoch(self.live.generation));
         let members: Vec<Str> = self.live.members.keys().cloned().collect();
         for id in members {
             if let Some(ticket) = self.live.members.get_mut(&id).and_then(|it| it.sync.take()) {

@@ -52,7 +52,7 @@ impl Policy {
 
 /// `group.consumer.assignors`: the first one is the default (14.1). Names that we do not know, such as
 /// those of Java classes of one's own, are left out.
-pub(super) fn offered_assignors(image: &Image) -> Vec<PartitionAssignor> {
+pub(in crate::group) fn offered_assignors(image: &Image) -> Vec<PartitionAssignor> {
     let names = &image.broker().group_consumer_assignors;
     let offered: Vec<_> = names.iter().filter_map(|it| PartitionAssignor::by_config(it)).collect();
     if offered.is_empty() { PartitionAssignor::ALL.to_vec() } else { offered }

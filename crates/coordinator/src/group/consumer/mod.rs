@@ -16,7 +16,7 @@ mod classic_members;
 mod departures;
 mod describe;
 mod heartbeat;
-mod image;
+pub(in crate::group) mod image;
 mod interval;
 mod leave;
 pub mod partitions;
@@ -34,6 +34,7 @@ mod tests;
 mod timers;
 mod update;
 mod upgrade;
+mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,6 +58,7 @@ pub use self::soft::ConsumerSoft;
 pub use self::timers::{
     cancel_all, classic_over, forget, loaded, rebalance_over, session_over, topics_changed,
 };
+pub use self::waits::Wait;
 
 /// A group's state as its records give it (11.1).
 #[derive(Clone, PartialEq, Debug)]

@@ -12,6 +12,7 @@ use super::soft::Refresh;
 use super::update::metadata_hash;
 use super::{ConsumerGroup, MemberMetadata, Resolved, records};
 use crate::group::fail::Fail;
+use crate::group::history::Cause;
 use crate::group::request::{GroupTask, ResolveRegexes, ResolvedRegexes};
 use crate::group::step::Step;
 use crate::machine::{Caller, Millis, TaskId};
@@ -167,6 +168,7 @@ pub fn regexes_resolved(step: &mut Step<'_>, result: ResolvedRegexes) {
     let hash = metadata_hash(&mut step.soft.topic_hashes, step.image, group.subscriptions());
     if bumps || hash != group.metadata_hash {
         let epoch = epoch + 1;
+        step.telling().epoch_cause = Cause::Regex;
         step.record(records::metadata(group_id, epoch, hash));
         let refresh = Refresh::after(step.now, epoch);
         step.soft.consumer.entry(group_id.clone()).or_default().refresh = refresh;

@@ -21,6 +21,18 @@ pub struct ConsumerSoft {
     pub(super) pulses: BTreeMap<Str, Pulse>,
 }
 
+impl ConsumerSoft {
+    /// The member's last heartbeat, if it was heard since the load.
+    pub fn pulse(&self, member: &Str) -> Option<&Pulse> {
+        self.pulses.get(member)
+    }
+
+    /// Somebody looks for what the group's regular expressions mean.
+    pub fn is_resolving(&self) -> bool {
+        self.is_resolving
+    }
+}
+
 /// When the group's topics are to be looked at again (11.7). At 0, which is where a group begins, at the
 /// next heartbeat.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

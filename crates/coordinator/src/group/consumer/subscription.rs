@@ -92,6 +92,11 @@ impl Subscriptions {
         self.regexes.keys()
     }
 
+    /// Server assignors that members name, with how many do.
+    pub fn assignor_votes(&self) -> impl Iterator<Item = (&Str, usize)> {
+        self.assignors.iter().map(|(name, count)| (name, *count))
+    }
+
     /// Members of the classic protocol.
     pub fn classic_members(&self) -> usize {
         self.classic

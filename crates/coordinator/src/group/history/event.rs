@@ -17,7 +17,15 @@ pub enum Kind {
     MemberFenced,
     /// A heartbeat was refused for another reason.
     HeartbeatRefused,
+    JoinRefused,
+    SyncRefused,
+    /// The client of a member closed its connection and has no other one: its session ends sooner.
+    ConnectionClosed,
     EpochMoved,
+    /// The members of a classic group are called to join.
+    RebalanceBegan,
+    /// They joined: the next generation begins, and its leader shall assign.
+    GenerationBegan,
     /// A target assignment was computed for `epoch`; `tasks` of it are held by somebody else now.
     TargetComputed,
     /// A member was told to give up `tasks`.
@@ -26,12 +34,15 @@ pub enum Kind {
     Revoked,
     /// A member shall get tasks that others hold.
     WaitsForTasks,
+    WaitsForPartitions,
     /// A member has all tasks of `epoch`.
     MemberSettled,
     TopicsMissing,
     TopicsWronglyPartitioned,
     InternalTopicsMissing,
     TopicsInOrder,
+    /// Which topics a regular expression means is known, for the first time or anew.
+    RegexResolved,
     WarmupStarted,
     WarmupCaughtUp,
     WarmupGaveUp,
@@ -39,6 +50,8 @@ pub enum Kind {
     /// Nobody used these offsets for the time of retention.
     OffsetsExpired,
     ShutdownRequested,
+    /// The group is of another type now, by the detail.
+    TypeChanged,
     StateChanged,
 }
 
@@ -50,22 +63,30 @@ impl Kind {
             Self::MemberLeft => "member-left",
             Self::MemberFenced => "member-fenced",
             Self::HeartbeatRefused => "heartbeat-refused",
+            Self::JoinRefused => "join-refused",
+            Self::SyncRefused => "sync-refused",
+            Self::ConnectionClosed => "connection-closed",
             Self::EpochMoved => "epoch-moved",
+            Self::RebalanceBegan => "rebalance-began",
+            Self::GenerationBegan => "generation-began",
             Self::TargetComputed => "target-computed",
             Self::MustRevoke => "must-revoke",
             Self::Revoked => "revoked",
             Self::WaitsForTasks => "waits-for-tasks",
+            Self::WaitsForPartitions => "waits-for-partitions",
             Self::MemberSettled => "member-settled",
             Self::TopicsMissing => "topics-missing",
             Self::TopicsWronglyPartitioned => "topics-wrongly-partitioned",
             Self::InternalTopicsMissing => "internal-topics-missing",
             Self::TopicsInOrder => "topics-in-order",
+            Self::RegexResolved => "regex-resolved",
             Self::WarmupStarted => "warmup-started",
             Self::WarmupCaughtUp => "warmup-caught-up",
             Self::WarmupGaveUp => "warmup-gave-up",
             Self::CommitRefused => "commit-refused",
             Self::OffsetsExpired => "offsets-expired",
             Self::ShutdownRequested => "shutdown-requested",
+            Self::TypeChanged => "type-changed",
             Self::StateChanged => "state-changed",
         }
     }
@@ -74,7 +95,12 @@ impl Kind {
     fn is_repeatable(self) -> bool {
         matches!(
             self,
-            Self::MemberFenced | Self::HeartbeatRefused | Self::CommitRefused | Self::ShutdownRequested
+            Self::MemberFenced
+                | Self::HeartbeatRefused
+                | Self::JoinRefused
+                | Self::SyncRefused
+                | Self::CommitRefused
+                | Self::ShutdownRequested
         )
     }
 }
@@ -95,6 +121,8 @@ pub enum Cause {
     /// Topics that the group needs came, went or changed.
     Topics,
     Topology,
+    /// A regular expression means other topics than before.
+    Regex,
     Settings,
     InitialDelayOver,
     /// Processes restored state, or did not in time: other tasks move now.
@@ -104,6 +132,12 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// This cause, or another one if nothing is known of it.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        if self == Self::None { other } else { self }
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "",
@@ -115,6 +149,7 @@ impl Cause {
             Self::RebalanceOver => "rebalance-over",
             Self::Topics => "topics",
             Self::Topology => "topology",
+            Self::Regex => "regular-expression",
             Self::Settings => "settings",
             Self::InitialDelayOver => "initial-delay-over",
             Self::Warmups => "warmups",

@@ -1,13 +1,15 @@
 //! What happened to the groups of a shard: who came and went and why, what moved the epochs, what was refused.
 //!
 //! It is told, never read, by those that decide: nothing here has a record, all of it is forgotten with a load.
-//! Most of it is found where records are made ([`Telling`], with `streams.rs` and a file per further group type),
-//! so that no way of changing a group can be without its event. What leaves no record (refusals, topics that are
-//! not in order) is told by the ask that met it.
+//! Most of it is found where records are made ([`Telling`], with `streams.rs` and `consumer.rs`), so that no way of
+//! changing a group can be without its event. What leaves no record (refusals, topics that are not in order, and
+//! nearly all that happens to a classic group) is told by the ask that met it.
 //!
 //! Bounds: [`RING_MAX`] events of a group while things happen, [`QUIET_BYTES`] once nothing did for
 //! [`QUIET_AFTER`], [`ENTRIES_MAX`] of all groups before that; strings by [`MEMBER_MAX`] and [`DETAIL_MAX`].
 
+pub mod classic;
+pub mod consumer;
 pub mod streams;
 
 mod event;
@@ -21,6 +23,7 @@ use crate::group::classic::Live;
 use crate::group::state::Hard;
 use crate::group::step::Step;
 use crate::machine::Millis;
+use catalog::Image;
 use wire::consumer_offsets::Record;
 use wire::{ErrorCode, OffsetCommitRequest, OffsetCommitResponse, Str};
 
@@ -58,6 +61,7 @@ pub struct History {
 pub struct Ring {
     entries: VecDeque<Entry>,
     last: i64,
+    group_type: Option<&'static str>,
     state: Option<&'static str>,
     state_since: Option<Millis>,
     /// What was last told to be wrong with the group's topics.
@@ -155,8 +159,10 @@ impl History {
         }
         // To know a state is to look at all members: only after a step with events.
         for id in touched {
-            let state = hard.group(&id).map(|it| it.state_name(classic.get(&id)));
-            self.look_at_state(now, &id, state);
+            if let Some(group) = hard.group(&id) {
+                self.look_at_type(now, &id, group.type_name());
+                self.look_at_state(now, &id, group.state_name(classic.get(&id)));
+            }
             self.sweep(now);
         }
     }
@@ -189,8 +195,16 @@ impl History {
         ring
     }
 
-    fn look_at_state(&mut self, now: Millis, group: &Str, state: Option<&'static str>) {
-        let Some(state) = state else { return };
+    /// Groups change their type while they run (18), or when they are empty.
+    fn look_at_type(&mut self, now: Millis, group: &Str, group_type: &'static str) {
+        let Some(ring) = self.rings.get_mut(group) else { return };
+        let before = ring.group_type.replace(group_type);
+        if before.is_some_and(|it| it != group_type) {
+            self.push(now, group, Happened::new(Kind::TypeChanged).detail(group_type));
+        }
+    }
+
+    fn look_at_state(&mut self, now: Millis, group: &Str, state: &'static str) {
         let Some(ring) = self.rings.get_mut(group) else { return };
         if ring.state == Some(state) {
             return;
@@ -260,8 +274,14 @@ pub struct Telling {
 
 impl Telling {
     /// Looks at a record before it is applied.
-    pub(super) fn record(&mut self, before: &Hard, record: &Record) {
+    pub(super) fn record(&mut self, before: &Hard, image: &Image, record: &Record) {
         streams::record(self, before, record);
+        consumer::record(self, before, image, record);
+    }
+
+    /// Why a group's epoch moves: what was told last of its members, else why the step is made.
+    fn take_cause(&mut self) -> Cause {
+        std::mem::take(&mut self.epoch_cause).or(self.because)
     }
 
     /// Something that no record tells, of a group that exists.

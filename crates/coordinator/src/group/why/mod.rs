@@ -3,13 +3,20 @@
 //!
 //! [`findings`] looks and decides nothing. Codes are stable; sentences are for people and may get better.
 
+mod classic;
+mod consumer;
 mod streams;
 #[cfg(test)]
 mod tests;
+mod words;
 
 pub(super) use streams::{revocation, session};
+pub(super) use {classic::session as classic_session, consumer::revocation as consumer_revocation};
+pub(super) use {classic::topics as classic_topics, consumer::session as consumer_session};
 
-use crate::group::history::{Cause, Entry, Kind};
+use crate::group::history::{Cause, Entry, Kind, Ring};
+use crate::group::offsets::Committed;
+use crate::group::offsets::expire::Retention;
 use crate::group::soft::Soft;
 use crate::group::state::{Group, Hard};
 use crate::machine::Millis;
@@ -87,6 +94,10 @@ impl Finding {
         Self { until, ..self }
     }
 
+    fn topics<'a>(self, topics: impl IntoIterator<Item = &'a Str>) -> Self {
+        Self { topics: topics.into_iter().cloned().collect(), ..self }
+    }
+
     fn members<'a>(self, members: impl IntoIterator<Item = &'a Str>) -> Self {
         Self { members: members.into_iter().cloned().collect(), ..self }
     }
@@ -98,7 +109,9 @@ pub fn findings(hard: &Hard, soft: &Soft, image: &Image, id: &Str, now: Millis) 
     let mut findings = match group {
         Group::Streams(group) => streams::findings(group, soft, image, id, now),
         // Members have joined and not yet synced for the first time.
-        Group::Simple if soft.classic.get(id).is_some_and(|it| !it.is_empty()) => Vec::new(),
+        Group::Simple | Group::Classic(_) if soft.classic.get(id).is_some_and(|it| !it.is_empty()) => {
+            classic::findings(soft, image, id, now)
+        }
         Group::Simple if hard.offsets().of_group(id).is_none() => {
             vec![Finding::new(Severity::Informs, "empty", "The group has neither members nor offsets.")]
         }
@@ -107,12 +120,14 @@ pub fn findings(hard: &Hard, soft: &Soft, image: &Image, id: &Str, now: Millis) 
             "no-members",
             "The group has committed offsets and no members: its clients assign partitions themselves.",
         )],
-        Group::Classic(_) | Group::Consumer(_) => Vec::new(),
+        Group::Classic(_) => vec![classic::without_members(soft, id)],
+        Group::Consumer(group) => consumer::findings(group, soft, image, id, now),
     };
+    findings.extend(offsets_expire(hard, soft, image, id, group));
     let members = match group {
         Group::Streams(group) => group.members().len(),
         Group::Consumer(group) => group.members().len(),
-        Group::Classic(_) | Group::Simple => 0,
+        Group::Classic(_) | Group::Simple => soft.classic.get(id).map_or(0, |it| it.members.len()),
     };
     if let Some(ring) = soft.history.of(id) {
         let recent: Vec<&Entry> = ring.entries().filter(|it| now - it.at < RECENT).collect();
@@ -123,10 +138,34 @@ pub fn findings(hard: &Hard, soft: &Soft, image: &Image, id: &Str, now: Millis) 
     findings
 }
 
+/// When the committed offsets of a group without members go (9.7).
+fn offsets_expire(hard: &Hard, soft: &Soft, image: &Image, id: &Str, group: &Group) -> Option<Finding> {
+    let live = soft.classic.get(id);
+    let offsets = hard.offsets().of_group(id).filter(|_| group.is_empty(live))?;
+    let longest = Millis::from(image.broker().offsets_retention_minutes).saturating_mul(60_000);
+    let since = match (group, live.map(|it| it.retention())) {
+        (Group::Simple | Group::Classic(_), Some(Retention::Since(time))) => Some(time),
+        _ => None,
+    };
+    let expiry = |it: &Committed| match it.expire_timestamp {
+        -1 => since.unwrap_or(it.commit_timestamp).saturating_add(longest),
+        own => own,
+    };
+    let first = offsets.values().flat_map(|it| it.values()).map(expiry).min()?;
+    let count: usize = offsets.values().map(|it| it.len()).sum();
+    let sentence = format!(
+        "{count} committed {} kept for who comes next.",
+        words::verb(count, "offset is", "offsets are")
+    );
+    let advice = "Each expires when nobody committed it anew for offsets.retention.minutes.";
+    Some(Finding::new(Severity::Informs, "offsets-expire", sentence).advice(advice).until(Some(first)))
+}
+
 /// Whether the group changes more often than anybody deploys. Steps of warm-ups are how it comes to rest after a
 /// change, and do not count.
 fn flapping(recent: &[&Entry], members: usize) -> Option<Finding> {
-    let moved = |it: &&&Entry| it.happened.kind == Kind::EpochMoved && it.happened.cause != Cause::Warmups;
+    let is_epoch = |kind| [Kind::EpochMoved, Kind::RebalanceBegan].contains(&kind);
+    let moved = |it: &&&Entry| is_epoch(it.happened.kind) && it.happened.cause != Cause::Warmups;
     let epochs: Vec<_> = recent.iter().filter(moved).collect();
     if epochs.len() < FLAPPING_FROM.max(FLAPPING_PER_MEMBER.saturating_mul(members)) {
         return None;
@@ -157,6 +196,8 @@ fn refusal(entry: &Entry, now: Millis) -> Option<Finding> {
         (Kind::CommitRefused, "commits-refused", "Commits"),
         (Kind::MemberFenced, "member-fenced", "Heartbeats"),
         (Kind::HeartbeatRefused, "heartbeats-refused", "Heartbeats"),
+        (Kind::JoinRefused, "joins-refused", "Joins"),
+        (Kind::SyncRefused, "syncs-refused", "Syncs"),
     ];
     let (_, code, what) = kinds.into_iter().find(|(kind, ..)| *kind == happened.kind)?;
     let sentence = format!("{what} of {who} were refused with {error}, {times}, last {ago} ago.");
@@ -175,7 +216,28 @@ fn advice_on(code: ErrorCode) -> &'static str {
             "The coordinator had removed the member, most often because its heartbeats stopped for a session; \
              the client joins again by itself."
         }
-        ErrorCode::GROUP_MAX_SIZE_REACHED => "Raise group.streams.max.size, or run fewer threads.",
+        ErrorCode::GROUP_MAX_SIZE_REACHED => {
+            "The group is full: raise its largest size (group.streams.max.size, group.consumer.max.size or \
+             group.max.size), or run fewer members."
+        }
+        ErrorCode::INCONSISTENT_GROUP_PROTOCOL => {
+            "The member offers no protocol that all members of the group offer, or another type: give all of them a \
+             common partition.assignment.strategy, and do not use one group.id for different kinds of clients."
+        }
+        ErrorCode::FENCED_INSTANCE_ID => {
+            "Another process has the same group.instance.id: each needs one of its own."
+        }
+        ErrorCode::UNRELEASED_INSTANCE_ID => {
+            "A member with this group.instance.id is still there: stop it, or wait for the end of its session."
+        }
+        ErrorCode::ILLEGAL_GENERATION => {
+            "The member speaks of a generation that is over; the client joins again by itself. If commits are \
+             refused so, processing took longer than max.poll.interval.ms allows."
+        }
+        ErrorCode::UNSUPPORTED_ASSIGNOR => "Name one of group.consumer.assignors in group.remote.assignor.",
+        ErrorCode::INVALID_REGULAR_EXPRESSION => {
+            "Correct the expression: the broker reads it by RE2's rules."
+        }
         ErrorCode::STREAMS_INVALID_TOPOLOGY => "The application's topology can't be run; see its log.",
         ErrorCode::INVALID_REQUEST => {
             "The request contradicts the group, most often another topology under the same application.id: give \
@@ -184,6 +246,18 @@ fn advice_on(code: ErrorCode) -> &'static str {
         ErrorCode::OFFSET_METADATA_TOO_LARGE => "Raise offset.metadata.max.bytes, or commit less metadata.",
         _ => "",
     }
+}
+
+/// When an event of this kind happened last.
+fn newest(ring: Option<&Ring>, kind: Kind) -> Option<Millis> {
+    ring?.newest(kind).map(|it| it.at)
+}
+
+/// When it happened last to this member.
+fn newest_of(ring: Option<&Ring>, kind: Kind, member: &Str) -> Option<Millis> {
+    let is_it =
+        |it: &&Entry| it.happened.kind == kind && it.happened.member.as_deref() == Some(member.as_bytes());
+    ring?.entries().rev().find(is_it).map(|it| it.at)
 }
 
 /// A length of time for people: the two largest units.

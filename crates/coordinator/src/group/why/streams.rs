@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::words::{capital, has, list, runs};
 use super::{Finding, Severity, span};
 use crate::group::history::streams::names;
 use crate::group::history::{Kind, Ring};
@@ -119,15 +120,12 @@ impl<'a> View<'a> {
     }
 
     fn newest(&self, kind: Kind) -> Option<Millis> {
-        self.ring?.newest(kind).map(|it| it.at)
+        super::newest(self.ring, kind)
     }
 
     /// The newest event of this kind about a member.
     fn newest_of(&self, kind: Kind, member: &Str) -> Option<Millis> {
-        let is_it = |it: &&crate::group::history::Entry| {
-            it.happened.kind == kind && it.happened.member.as_deref() == Some(member.as_bytes())
-        };
-        self.ring?.entries().rev().find(is_it).map(|it| it.at)
+        super::newest_of(self.ring, kind, member)
     }
 
     /// N8: what keeps the group from having any tasks.
@@ -426,39 +424,8 @@ fn is_caught_up(count: usize) -> String {
     if count == 1 { "1 task catches up".to_owned() } else { format!("{count} tasks catch up") }
 }
 
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().to_string() + chars.as_str())
-}
-
 /// Where a member runs.
 fn place(it: &StreamsMember) -> String {
     let host = it.metadata.client_host.to_str();
     format!("process {}, host {}", it.metadata.process_id, host.trim_start_matches('/'))
-}
-
-fn list<'a>(ids: impl Iterator<Item = &'a Str>) -> String {
-    ids.map(ToString::to_string).collect::<Vec<_>>().join(", ")
-}
-
-fn has(ids: &[&Str]) -> String {
-    let verb = if ids.len() == 1 { "has" } else { "have" };
-    format!("{} {verb}", members(ids))
-}
-
-fn runs(ids: &[&Str]) -> String {
-    let verb = if ids.len() == 1 { "runs" } else { "run" };
-    format!("{} {verb}", members(ids))
-}
-
-/// The first few members.
-fn members(ids: &[&Str]) -> String {
-    const NAMED: usize = 3;
-    let word = if ids.len() == 1 { "Member" } else { "Members" };
-    match ids.split_at_checked(NAMED) {
-        Some((first, rest)) if !rest.is_empty() => {
-            format!("{word} {} and {} more", list(first.iter().copied()), rest.len())
-        }
-        Some(_) | None => format!("{word} {}", list(ids.iter().copied())),
-    }
 }

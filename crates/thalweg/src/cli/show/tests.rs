@@ -141,6 +141,51 @@ fn why_for_people() {
     assert_eq!(why::text_page(&stuck()), WHY);
 }
 
+/// Groups of other types have partitions and clients in the place of tasks and processes.
+#[test]
+fn why_of_a_consumer_group() {
+    let of_topic = |mut tasks: Tasks| {
+        tasks.active.iter_mut().for_each(|it| it.subtopology_id = "in".into());
+        Tasks { standby: Vec::new(), ..tasks }
+    };
+    let mut members = members();
+    for member in &mut members {
+        member.process_id = Str::EMPTY;
+        member.assigned = of_topic(std::mem::take(&mut member.assigned));
+        member.pending = of_topic(std::mem::take(&mut member.pending));
+        member.waits_for.iter_mut().for_each(|it| it.subtopology_id = "in".into());
+        member.client_id = "orders".into();
+    }
+    let topics = vec![Topic { subtopology_id: Str::EMPTY, ..topic("out", "read", -1, -1) }];
+    let findings = Vec::new();
+    let answer = ExplainGroupResponse {
+        group_type: "consumer".into(),
+        topology_epoch: -1,
+        findings,
+        members,
+        topics,
+        events: Vec::new(),
+        ..stuck()
+    };
+    let expected = "\
+app  consumer  Reconciling  since 8 s (10:31:05.250Z)
+epochs: group 3, target 3, members 2 to 3
+
+members
+  MEMBER  CLIENT  HOST      EPOCH  HEARD    HAS        GIVES UP  WAITS FOR
+  m1-aaa  orders  10.0.0.7  2      7 s ago  in-0 in-1  in-2      -
+  m2-bbb  orders  10.0.0.8  3      -        -          -         in-2 of m1-aaa
+
+topics that are not in order
+  TOPIC  ROLE  WANTED  HAS  STATE
+  out    read  -       -    MISSING
+";
+    assert_eq!(why::text_page(&answer), expected);
+    let classic = ExplainGroupResponse { group_type: "classic".into(), group_epoch: 7, ..answer };
+    assert!(why::text_page(&classic).contains("\ngeneration: 7\n"));
+    assert!(why::json_page(&classic).to_string().contains("\"assigned\":{\"active\":[\"in-0\",\"in-1\"]"));
+}
+
 #[test]
 fn why_as_json() {
     let mut answer = stuck();

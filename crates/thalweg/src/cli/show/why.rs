@@ -10,6 +10,10 @@ use wire::json::Json;
 use super::json::{known, list, object, text, text_or_null, texts, time};
 use super::{NOTHING, clock, events, indented, or_nothing, short_ids, table, wrapped};
 
+/// Type of groups whose members have tasks and processes; those of other types have partitions and clients.
+const STREAMS: &str = "streams";
+/// Type of groups that have generations.
+const CLASSIC: &str = "classic";
 /// Members of a page for people; the others are counted.
 const MEMBERS_MAX: usize = 30;
 const EVENTS_SHOWN: usize = 12;
@@ -17,8 +21,12 @@ const EVENTS_SHOWN: usize = 12;
 pub(in crate::cli) fn text_page(it: &ExplainGroupResponse) -> String {
     let mut out =
         format!("{}  {}  {}{}\n", it.group_id, it.group_type, it.group_state, ago(it, it.state_since));
-    if it.group_epoch >= 0 {
-        out.push_str(&epochs(it));
+    match &*it.group_type.to_str() {
+        _ if it.group_epoch < 0 => {}
+        CLASSIC => {
+            let _ = writeln!(out, "generation: {}", it.group_epoch);
+        }
+        _ => out.push_str(&epochs(it)),
     }
     for finding in &it.findings {
         out.push('\n');
@@ -55,10 +63,20 @@ fn epochs(it: &ExplainGroupResponse) -> String {
         (Some(low), Some(high)) => format!(", members {low} to {high}"),
         _ => String::new(),
     };
-    format!(
-        "epochs: group {}, target {}{members}, topology {}\n",
-        it.group_epoch, it.assignment_epoch, it.topology_epoch
-    )
+    let topology = match it.topology_epoch {
+        ..0 => String::new(),
+        epoch => format!(", topology {epoch}"),
+    };
+    format!("epochs: group {}, target {}{members}{topology}\n", it.group_epoch, it.assignment_epoch)
+}
+
+fn is_streams(it: &ExplainGroupResponse) -> bool {
+    it.group_type == *STREAMS
+}
+
+/// Stands between the subtopology, or topic, and the number.
+fn joint(it: &ExplainGroupResponse) -> char {
+    if is_streams(it) { '_' } else { '-' }
 }
 
 fn finding_text(it: &ExplainGroupResponse, finding: &Finding) -> String {
@@ -89,17 +107,19 @@ fn members(it: &ExplainGroupResponse) -> String {
         };
         [
             name(&member.member_id),
-            name(&member.process_id),
+            if is_streams(it) { name(&member.process_id) } else { member.client_id.to_string() },
             host.trim_start_matches('/').to_owned(),
             member.epoch.to_string(),
             heard,
-            tasks_text(&member.assigned),
-            tasks_text(&member.pending),
-            waits(member, &name),
+            tasks_text(&member.assigned, joint(it)),
+            tasks_text(&member.pending, joint(it)),
+            waits(member, joint(it), &name),
         ]
     };
     let rows: Vec<_> = it.members.iter().take(MEMBERS_MAX).map(row).collect();
-    let header = ["MEMBER", "PROCESS", "HOST", "EPOCH", "HEARD", "HAS", "GIVES UP", "WAITS FOR"];
+    let runs = if is_streams(it) { "PROCESS" } else { "CLIENT" };
+    let epoch = if it.group_type == *CLASSIC { "GENERATION" } else { "EPOCH" };
+    let header = ["MEMBER", runs, "HOST", epoch, "HEARD", "HAS", "GIVES UP", "WAITS FOR"];
     let mut out = table(header, &rows);
     if it.members.len() > MEMBERS_MAX {
         let _ = writeln!(out, "and {} more", it.members.len() - MEMBERS_MAX);
@@ -108,10 +128,11 @@ fn members(it: &ExplainGroupResponse) -> String {
 }
 
 /// `0_0 0_1 S:0_2 W:0_3`; standbys and warm-ups are marked.
-fn tasks_text(tasks: &Tasks) -> String {
+fn tasks_text(tasks: &Tasks, joint: char) -> String {
     const SHOWN: usize = 8;
     let roles = [("", &tasks.active), ("S:", &tasks.standby), ("W:", &tasks.warmup)];
-    let names = roles.iter().flat_map(|(mark, tasks)| task_names(tasks).map(move |it| format!("{mark}{it}")));
+    let names =
+        roles.iter().flat_map(|(mark, tasks)| task_names(tasks, joint).map(move |it| format!("{mark}{it}")));
     let names: Vec<_> = names.collect();
     match names.split_at_checked(SHOWN) {
         Some((first, rest)) if !rest.is_empty() => format!("{} +{}", first.join(" "), rest.len()),
@@ -119,13 +140,14 @@ fn tasks_text(tasks: &Tasks) -> String {
     }
 }
 
-fn task_names(tasks: &[TaskIds]) -> impl Iterator<Item = String> {
+fn task_names(tasks: &[TaskIds], joint: char) -> impl Iterator<Item = String> {
+    let name = move |id: &wire::Str, partition: &i32| format!("{id}{joint}{partition}");
     tasks
         .iter()
-        .flat_map(|it| it.partitions.iter().map(|partition| format!("{}_{partition}", it.subtopology_id)))
+        .flat_map(move |it| it.partitions.iter().map(move |partition| name(&it.subtopology_id, partition)))
 }
 
-fn waits(member: &Member, name: &impl Fn(&wire::Str) -> String) -> String {
+fn waits(member: &Member, joint: char, name: &impl Fn(&wire::Str) -> String) -> String {
     const SHOWN: usize = 3;
     let texts: Vec<_> = member
         .waits_for
@@ -133,7 +155,7 @@ fn waits(member: &Member, name: &impl Fn(&wire::Str) -> String) -> String {
         .filter(|it| !it.holders.is_empty())
         .map(|it| {
             let holders: Vec<_> = it.holders.iter().map(name).collect();
-            format!("{}_{} of {}", it.subtopology_id, it.partition, holders.join(","))
+            format!("{}{joint}{} of {}", it.subtopology_id, it.partition, holders.join(","))
         })
         .collect();
     match texts.split_at_checked(SHOWN) {
@@ -152,7 +174,11 @@ fn topics(topics: &[&Topic]) -> String {
         let state = if it.found < 0 { "MISSING" } else { "WRONG PARTITIONS" };
         [
             it.name.to_string(),
-            format!("{} of {}", it.role, it.subtopology_id),
+            if it.subtopology_id.is_empty() {
+                it.role.to_string()
+            } else {
+                format!("{} of {}", it.role, it.subtopology_id)
+            },
             count(it.wanted),
             count(it.found),
             state.to_owned(),
@@ -175,7 +201,7 @@ pub(in crate::cli) fn json_page(it: &ExplainGroupResponse) -> Json {
         ("topologyEpoch", known(it.topology_epoch)),
         ("endpointEpoch", known(it.endpoint_epoch)),
         ("findings", list(&it.findings, finding_json)),
-        ("members", list(&it.members, member_json)),
+        ("members", list(&it.members, |member| member_json(member, it))),
         ("topics", list(&it.topics, topic_json)),
         ("events", list(&it.events, events::json)),
     ])
@@ -195,7 +221,9 @@ fn finding_json(it: &Finding) -> Json {
     ])
 }
 
-fn member_json(it: &Member) -> Json {
+/// Where other groups have partitions, the names are those of streams groups: so there is one form.
+fn member_json(it: &Member, group: &ExplainGroupResponse) -> Json {
+    let joint = joint(group);
     object([
         ("member", text(&it.member_id)),
         ("instance", it.instance_id.as_ref().map_or(Json::Null, text_or_null)),
@@ -209,14 +237,14 @@ fn member_json(it: &Member) -> Json {
         ("sessionEnds", time(it.session_ends)),
         ("revokeSince", time(it.revoke_since)),
         ("revokeUntil", time(it.revoke_until)),
-        ("assigned", tasks_json(&it.assigned)),
-        ("pending", tasks_json(&it.pending)),
-        ("target", tasks_json(&it.target)),
+        ("assigned", tasks_json(&it.assigned, joint)),
+        ("pending", tasks_json(&it.pending, joint)),
+        ("target", tasks_json(&it.target, joint)),
         (
             "waitsFor",
             list(&it.waits_for, |it| {
                 object([
-                    ("task", text(format!("{}_{}", it.subtopology_id, it.partition))),
+                    ("task", text(format!("{}{joint}{}", it.subtopology_id, it.partition))),
                     ("role", text(&it.role)),
                     ("holders", texts(&it.holders)),
                 ])
@@ -225,15 +253,15 @@ fn member_json(it: &Member) -> Json {
     ])
 }
 
-fn tasks_json(it: &Tasks) -> Json {
-    let names = |tasks: &[TaskIds]| texts(&task_names(tasks).collect::<Vec<_>>());
+fn tasks_json(it: &Tasks, joint: char) -> Json {
+    let names = |tasks: &[TaskIds]| texts(&task_names(tasks, joint).collect::<Vec<_>>());
     object([("active", names(&it.active)), ("standby", names(&it.standby)), ("warmup", names(&it.warmup))])
 }
 
 fn topic_json(it: &Topic) -> Json {
     object([
         ("topic", text(&it.name)),
-        ("subtopology", text(&it.subtopology_id)),
+        ("subtopology", text_or_null(&it.subtopology_id)),
         ("role", text(&it.role)),
         ("wantedPartitions", known(it.wanted)),
         ("partitions", known(it.found)),
