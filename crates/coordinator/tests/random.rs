@@ -7,19 +7,20 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test, though not inside its function")]
 
+mod harness;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use catalog::entry::{PartitionEntry, Resource, TopicEntry};
-use catalog::{Entry, Image};
-use coordinator::group::{GroupReply, GroupRequest, GroupShard};
-use coordinator::{At, Caller, Driver, Entropy, Event, Machine, Millis, Ticket, TopicsChange};
-use wire::consumer_offsets::Record;
+use catalog::Entry;
+use catalog::entry::Resource;
+use coordinator::group::{GroupReply, GroupRequest};
 use wire::offset_commit::request::{OffsetCommitRequestPartition, OffsetCommitRequestTopic};
 use wire::streams_group_heartbeat::request::{Subtopology, TaskIds, TopicInfo, Topology};
 use wire::{
-    ErrorCode, LogRecord, OffsetCommitRequest, Str, StreamsGroupHeartbeatRequest,
-    StreamsGroupHeartbeatResponse, Uuid,
+    ErrorCode, OffsetCommitRequest, Str, StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse, Uuid,
 };
+
+use harness::{Arrived, Bench};
 
 const RUNS: u64 = 40;
 const STEPS: usize = 200;
@@ -44,7 +45,7 @@ fn run(seed: u64) {
         world.check();
     }
     world.come_to_rest();
-    world.replay_equals_live();
+    world.bench.replay_equals_live();
 }
 
 type Tasks = BTreeSet<(Str, i32)>;
@@ -68,37 +69,21 @@ impl Client {
 }
 
 struct World {
-    chance: Entropy,
-    driver: Driver<GroupShard>,
-    image: Image,
-    ids: u8,
-    now: Millis,
-    log: Vec<(At, Record)>,
-    /// Offset below which the log is durable.
-    durable: i64,
+    bench: Bench,
     clients: BTreeMap<Str, Client>,
     members_made: u32,
-    tickets: u64,
-    /// Who asked, and whether the response will get lost.
-    asked: BTreeMap<Ticket, (Str, bool)>,
+    /// Members whose response is awaited; it may get lost.
+    waiting: BTreeSet<Str>,
 }
 
 impl World {
     fn new(seed: u64) -> Self {
         let mut world = Self {
-            chance: Entropy::seeded(seed),
-            driver: Driver::new(Entropy::seeded(seed), 1_000_000),
-            image: Image::default(),
-            ids: 0,
-            now: 1_700_000_000_000,
-            log: Vec::new(),
-            durable: 0,
+            bench: Bench::new(seed),
             clients: BTreeMap::new(),
             members_made: 0,
-            tickets: 0,
-            asked: BTreeMap::new(),
+            waiting: BTreeSet::new(),
         };
-        world.load();
         let standbys = world.pick(3);
         world.apply(Entry::Config {
             resource: Resource::Group(GROUP.to_owned()),
@@ -110,16 +95,7 @@ impl World {
     }
 
     fn pick(&mut self, below: u64) -> u64 {
-        self.chance.next_u64() % below
-    }
-
-    fn load(&mut self) {
-        self.driver = Driver::new(Entropy::seeded(1), 1_000_000);
-        for (at, record) in &self.log {
-            self.driver.replay(*at, record);
-        }
-        let end = i64::try_from(self.log.len()).unwrap();
-        assert_eq!(self.driver.loaded(end, self.now, &self.image).batches, []);
+        self.bench.pick(below)
     }
 
     /// One event, drawn by chance.
@@ -136,48 +112,29 @@ impl World {
             97..99 => self.crash(),
             _ => {
                 self.become_durable();
-                self.load();
+                self.bench.load();
+                self.waiting.clear();
             }
         }
-    }
-
-    fn event(&mut self, event: Event<GroupShard>) {
-        let round = self.driver.round(self.now, &self.image, vec![event]);
-        for batch in round.batches {
-            for (offset, (key, value)) in (batch.base_offset..).zip(batch.records) {
-                let at = At { offset, timestamp: batch.timestamp, producer: None };
-                let record = Record::decode(&key, value.as_ref()).unwrap().unwrap();
-                self.log.push((at, record));
-            }
-        }
-        assert_eq!(self.driver.written(), i64::try_from(self.log.len()).unwrap());
-        if self.pick(3) > 0 {
-            self.durable = self.driver.written();
-        }
-        self.release();
     }
 
     fn ask(&mut self, member: &Str, request: GroupRequest) {
-        self.tickets += 1;
-        let ticket = Ticket(self.tickets);
         let lost = self.pick(10) == 0;
-        self.asked.insert(ticket, (member.clone(), lost));
-        let caller = Caller { api_version: 9, ..Caller::default() };
-        self.event(Event::Ask { ticket, caller, request });
+        self.waiting.insert(member.clone());
+        let (_, arrived) = self.bench.ask(member, 9, request, lost);
+        self.arrive(arrived);
     }
 
     fn become_durable(&mut self) {
-        self.durable = self.driver.written();
-        self.release();
+        let arrived = self.bench.become_durable();
+        self.arrive(arrived);
+        self.waiting.clear();
     }
 
-    /// Replies arrive that wait for nothing more.
-    fn release(&mut self) {
-        while let Some((ticket, reply)) = self.driver.release(self.durable) {
-            let (member, lost) = self.asked.remove(&ticket).unwrap();
-            if let GroupReply::StreamsGroupHeartbeat(it) = reply
-                && !lost
-            {
+    fn arrive(&mut self, arrived: Vec<Arrived>) {
+        for (_, member, reply) in arrived {
+            self.waiting.remove(&member);
+            if let GroupReply::StreamsGroupHeartbeat(it) = reply {
                 self.hear(&member, &it.response);
                 for topic in it.topics_to_create {
                     let partitions = usize::try_from(topic.num_partitions).unwrap();
@@ -227,8 +184,7 @@ impl World {
     }
 
     fn any_client(&mut self) -> Option<Str> {
-        let at = self.pick(self.clients.len().max(1) as u64);
-        self.clients.keys().nth(usize::try_from(at).unwrap()).cloned()
+        self.bench.any(&self.clients)
     }
 
     fn heartbeat(&mut self) {
@@ -239,7 +195,7 @@ impl World {
 
     fn heartbeat_of(&mut self, member: &Str) {
         // A client waits for the response before it sends again.
-        if self.asked.values().any(|(asked, _)| asked == member) {
+        if self.waiting.contains(member) {
             self.become_durable();
         }
         let full = self.pick(2) == 0;
@@ -291,7 +247,7 @@ impl World {
             OffsetCommitRequestPartition { partition_index, committed_offset, ..Default::default() };
         let topic = OffsetCommitRequestTopic {
             name: TOPICS[at].into(),
-            topic_id: self.image.topic(TOPICS[at]).map_or(Uuid::ZERO, |it| it.id),
+            topic_id: self.bench.topic(TOPICS[at]).map_or(Uuid::ZERO, |it| it.id),
             partitions: vec![partition],
             ..Default::default()
         };
@@ -307,16 +263,13 @@ impl World {
 
     fn pass_time(&mut self) {
         let most = if self.pick(6) == 0 { 50_000 } else { 4_000 };
-        let to = self.now + i64::try_from(self.pick(most)).unwrap();
+        let to = self.bench.now + i64::try_from(self.pick(most)).unwrap();
         self.pass_until(to);
     }
 
-    fn pass_until(&mut self, to: Millis) {
-        while let Some(deadline) = self.driver.deadline().filter(|it| *it <= to) {
-            self.now = self.now.max(deadline);
-            self.event(Event::Wake);
-        }
-        self.now = to;
+    fn pass_until(&mut self, to: i64) {
+        let arrived = self.bench.pass_until(to);
+        self.arrive(arrived);
     }
 
     fn create_topic(&mut self, name: &str) {
@@ -325,51 +278,38 @@ impl World {
     }
 
     fn create_topic_of(&mut self, name: &str, partitions: usize) {
-        if self.image.topic(name).is_some() {
-            return;
-        }
-        self.ids += 1;
-        let mut id = [0; 16];
-        id[15] = self.ids;
-        self.apply(Entry::Topic(TopicEntry {
-            name: name.to_owned(),
-            id: Uuid(id),
-            replication_factor: 1,
-            partitions: vec![PartitionEntry { id: 0, replicas: vec![0] }; partitions],
-            configs: BTreeMap::new(),
-        }));
+        let arrived = self.bench.create_topic(name, partitions);
+        self.arrive(arrived);
     }
 
     fn apply(&mut self, entry: Entry) {
-        let (image, changes) = self.image.apply_all(&[entry]);
-        self.image = image;
-        self.event(Event::Topics(TopicsChange::from(&changes)));
+        let arrived = self.bench.apply(entry);
+        self.arrive(arrived);
     }
 
     fn change_topics(&mut self) {
         let names = [TOPICS[0], TOPICS[1], CHANGELOG];
-        let name = names[usize::try_from(self.pick(3)).unwrap()];
-        let Some(topic) = self.image.topic(name).map(|it| it.id) else {
+        let name = self.bench.one_of(&names);
+        let Some(topic) = self.bench.topic(name).map(|it| it.id) else {
             return self.create_topic(name);
         };
         if self.pick(2) == 0 {
             self.apply(Entry::TopicDeleted { topic });
         } else {
-            let partitions = vec![PartitionEntry { id: 0, replicas: vec![0] }];
-            self.apply(Entry::Partitions { topic, partitions });
+            let arrived = self.bench.grow_topic(topic);
+            self.arrive(arrived);
         }
     }
 
     /// What is not durable is gone, and so are the replies that waited for it.
     fn crash(&mut self) {
-        self.log.truncate(usize::try_from(self.durable).unwrap());
-        self.asked.clear();
-        self.load();
+        self.bench.crash();
+        self.waiting.clear();
     }
 
     /// 363 to 365 on the hard state, and that clients hold nothing that it does not know of.
     fn check(&self) {
-        let Some(group) = self.driver.machine().hard().streams(&GROUP.into()) else { return };
+        let Some(group) = self.bench.shard().hard().streams(&GROUP.into()) else { return };
         assert!(group.assignment_epoch <= group.epoch, "365");
         let mut owners: BTreeMap<_, &Str> = BTreeMap::new();
         let mut held: BTreeMap<_, (&Str, &str)> = BTreeMap::new();
@@ -409,12 +349,12 @@ impl World {
     /// 367: everybody heartbeats, nothing else happens.
     fn come_to_rest(&mut self) {
         for topic in TOPICS {
-            if self.image.topic(topic).is_none() {
+            if self.bench.topic(topic).is_none() {
                 self.create_topic(topic);
             }
         }
         // It may have been made for another number of partitions; the group has it made anew.
-        if let Some(topic) = self.image.topic(CHANGELOG).map(|it| it.id) {
+        if let Some(topic) = self.bench.topic(CHANGELOG).map(|it| it.id) {
             self.apply(Entry::TopicDeleted { topic });
         }
         self.join();
@@ -425,31 +365,17 @@ impl World {
                 self.become_durable();
                 self.check();
             }
-            self.pass_until(self.now + 5_000);
+            self.pass_until(self.bench.now + 5_000);
         }
-        let group = self.driver.machine().hard().streams(&GROUP.into()).unwrap();
+        let group = self.bench.shard().hard().streams(&GROUP.into()).unwrap();
         assert_eq!(group.state_name(), "Stable", "{group:#?}");
         assert_eq!(group.members().len(), self.clients.len());
         let mut tasks = Tasks::new();
         for task in self.clients.values().flat_map(|it| &it.owned[0]) {
             assert!(tasks.insert(task.clone()), "{task:?} is owned twice");
         }
-        let partitions = TOPICS.map(|it| self.image.topic(it).unwrap().partitions.len());
+        let partitions = TOPICS.map(|it| self.bench.topic(it).unwrap().partitions.len());
         assert_eq!(tasks.len(), partitions.iter().sum::<usize>(), "each task once: {tasks:?}");
-    }
-
-    /// 368, with what is left after compaction as well.
-    fn replay_equals_live(&self) {
-        let mut shard = GroupShard::default();
-        self.log.iter().for_each(|(at, record)| shard.replay(*at, record));
-        assert_eq!(shard.hard(), self.driver.machine().hard());
-        let key = |record: &Record| record.encode().unwrap().0;
-        let last: BTreeMap<_, _> = self.log.iter().map(|(at, record)| (key(record), at.offset)).collect();
-        let mut shard = GroupShard::default();
-        for (at, record) in self.log.iter().filter(|(at, record)| last[&key(record)] == at.offset) {
-            shard.replay(*at, record);
-        }
-        assert_eq!(shard.hard(), self.driver.machine().hard());
     }
 }
 
