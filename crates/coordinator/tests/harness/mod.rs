@@ -4,6 +4,7 @@
 #![allow(dead_code, reason = "no test uses all of it")]
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 
 use catalog::entry::{PartitionEntry, TopicEntry};
 use catalog::{Entry, Image};
@@ -124,7 +125,11 @@ impl Bench {
         let ticket = Ticket(self.tickets);
         self.asked.insert(ticket, (client.clone(), lost));
         if self.traces {
-            eprintln!("{} {client} asks{} {request:?}", self.now, if lost { ", in vain," } else { "" });
+            Self::trace(format_args!(
+                "{} {client} asks{} {request:?}",
+                self.now,
+                if lost { ", in vain," } else { "" }
+            ));
         }
         let caller = Caller { api_version: version, client_id: client.clone(), ..Caller::default() };
         (ticket, self.event(Event::Ask { ticket, caller, request }))
@@ -140,13 +145,17 @@ impl Bench {
         self.release()
     }
 
+    fn trace(line: std::fmt::Arguments<'_>) {
+        let _ = writeln!(std::io::stderr(), "{line}");
+    }
+
     /// Replies that wait for nothing more; the lost ones are left out.
     fn release(&mut self) -> Vec<Arrived> {
         let mut arrived = Vec::new();
         while let Some((ticket, reply)) = self.driver.release(self.durable) {
             let (client, lost) = self.asked.remove(&ticket).expect("each ticket is answered once");
             if self.traces {
-                eprintln!("{} {client} is answered {reply:?}", self.now);
+                Self::trace(format_args!("{} {client} is answered {reply:?}", self.now));
             }
             if !lost {
                 arrived.push((ticket, client, reply));

@@ -36,6 +36,7 @@ fn groups_survive_and_come_to_rest() {
 /// --nocapture`. The aim is 10,000.
 #[test]
 #[ignore = "measures"]
+#[expect(clippy::disallowed_methods, reason = "it measures")]
 fn steps_per_second() {
     let start = Instant::now();
     let mut steps = 0;

@@ -99,6 +99,7 @@ impl World {
         topics.map(|it| (Str::from(&*it.name), (it.id, it.partitions.len()))).collect()
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "clients ask few of the questions")]
     fn arrive(&mut self, arrived: Vec<Arrived>) {
         self.events += 1;
         self.check_number();
@@ -123,7 +124,7 @@ impl World {
                 GroupReply::JoinGroup(it) => client.hear_join(&it, &topics),
                 GroupReply::SyncGroup(it) => client.hear_sync(&it, &topics),
                 GroupReply::Heartbeat(it) => client.hear_refusal(it.error_code),
-                other => panic!("nobody waits for {other:?}"),
+                other => unreachable!("nobody waits for {other:?}"),
             };
             if next == Next::Stops {
                 self.clients.remove(&key);
