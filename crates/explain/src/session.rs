@@ -79,13 +79,15 @@ impl Session {
             return answer.into();
         }
         let asked = request(frame, &self.options);
-        if !asked.has_errors() {
+        // A response may read as the beginning of a request.
+        let whole = asked.diagnostics().iter().all(|it| it.id != Id::Trailing);
+        if whole && !asked.has_errors() {
             return asked.into();
         }
         if self.hint.api.is_some() {
             return self.response(frame);
         }
-        // A request with an error is more likely than a response that happens to read as something, but for key 0:
+        // A request that is not well is more likely than a response that happens to read as something, but for key 0:
         // small correlation ids look like it.
         let known =
             asked.message.zip(asked.version).is_some_and(|(it, version)| it.versions.contains(version));

@@ -234,7 +234,5 @@ pub fn heading(api: &Api, version: i16, build: Build) -> String {
         ("request size", count(build.request(api, version).len(), "byte")),
         ("response size", count(build.response(api, version).len(), "byte")),
     ];
-    let draft = request.draft.map(|it| ("draft", format!("{it}, never released")));
-    let rows = rows.into_iter().chain(draft);
-    rows.fold(String::new(), |out, (name, value)| out + &format!("{name:<18} {value}\n"))
+    rows.iter().fold(String::new(), |out, (name, value)| out + &format!("{name:<18} {value}\n"))
 }

@@ -44,6 +44,14 @@ fn a_lone_response() {
     assert!(best.contains(&("StreamsGroupDescribe", 0)), "{best:?}");
     let ids: Vec<_> = found.explained.diagnostics().iter().map(|it| it.id.as_str()).collect();
     assert!(ids.contains(&"N-ASSUMED"), "{ids:?}");
+    // Small correlation ids look like versions of Produce, key 0.
+    let mut again = frame.to_vec();
+    for id in 0..16 {
+        again[7] = id;
+        let found =
+            Session::new(Options::default(), Hint::default()).explain(&Bytes::from(again.clone()), None);
+        assert_eq!(found.explained.what, What::Frame(Direction::Response), "{id}");
+    }
     // With the API said, nothing is guessed.
     let hint = Hint { direction: None, api: Some(api), version: Some(0) };
     let found = Session::new(Options::default(), hint).explain(&frame, None);
