@@ -17,6 +17,7 @@
 //!
 //! A request of v4+ without transactions gets an empty answer; Kafka never answers it (`broker-core.md` 29).
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 use catalog::INTERNAL_TOPICS;
@@ -73,12 +74,13 @@ type Results = Vec<(TopicPartition, ErrorCode)>;
 async fn add(call: &Call, transaction: AddPartitionsToTxnTransaction) -> Results {
     let id = transaction.transactional_id;
     let is_client = call.version < OF_BROKERS;
-    let partitions = partitions(transaction.topics);
+    let named = named(transaction.topics);
     if is_client && !call.allow(Operation::Write, Resource::TransactionalId(id.as_bytes())) {
-        let code = ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED;
-        return partitions.into_iter().map(|it| (it, code)).collect();
+        return all(named, ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
     }
-    let checked: Results = partitions.into_iter().map(|it| check(call, is_client, &it)).collect();
+    let mut seen = BTreeSet::new();
+    let partitions: Vec<_> = named.iter().filter(|it| seen.insert(*it)).cloned().collect();
+    let checked: Results = partitions.iter().map(|it| check(call, is_client, it)).collect();
     if checked.iter().any(|(_, code)| *code != ErrorCode::NONE) {
         let attempted = |code| match code {
             ErrorCode::NONE => ErrorCode::OPERATION_NOT_ATTEMPTED,
@@ -86,21 +88,28 @@ async fn add(call: &Call, transaction: AddPartitionsToTxnTransaction) -> Results
         };
         return checked.into_iter().map(|(it, code)| (it, attempted(code))).collect();
     }
-    let partitions: Vec<_> = checked.into_iter().map(|(it, _)| it).collect();
+    let verify_only = transaction.verify_only;
     let question = AddPartitions {
         transactional_id: id,
         producer_id: transaction.producer_id,
         producer_epoch: transaction.producer_epoch,
         partitions: partitions.clone(),
-        verify_only: transaction.verify_only,
+        verify_only,
     };
     let client_version = if is_client { 0 } else { 2 };
     let codes = txn::add(&call.broker, call.caller.clone(), question, client_version).await;
-    let code = |code| match is_client {
-        true => super::fenced(code, call.version, 2),
-        false => code,
-    };
-    partitions.into_iter().zip(codes.into_iter().map(code)).collect()
+    match codes.first() {
+        // They are added all or none, so that there is one answer; Kafka gives it to doubles too.
+        Some(code) if !verify_only => {
+            let code = if is_client { super::fenced(*code, call.version, 2) } else { *code };
+            all(named, code)
+        }
+        Some(_) | None => partitions.into_iter().zip(codes).collect(),
+    }
+}
+
+fn all(partitions: Vec<TopicPartition>, code: ErrorCode) -> Results {
+    partitions.into_iter().map(|it| (it, code)).collect()
 }
 
 /// Rules 2 and 3.
@@ -121,20 +130,19 @@ fn check(call: &Call, is_client: bool, partition: &TopicPartition) -> (TopicPart
     (partition.clone(), code)
 }
 
-/// Each partition once, in the order in which they are named.
-fn partitions(topics: Vec<AddPartitionsToTxnTopic>) -> Vec<TopicPartition> {
-    let mut seen = std::collections::BTreeSet::new();
+/// In the order in which they are named.
+fn named(topics: Vec<AddPartitionsToTxnTopic>) -> Vec<TopicPartition> {
     let named = topics.into_iter().flat_map(|topic| {
         let name = topic.name;
         topic.partitions.into_iter().map(move |index| TopicPartition { topic: name.clone(), index })
     });
-    named.filter(|it| seen.insert(it.clone())).collect()
+    named.collect()
 }
 
 /// A topic that is named twice is answered once.
 fn by_topic(results: Results) -> Vec<AddPartitionsToTxnTopicResult> {
     let mut topics: Vec<AddPartitionsToTxnTopicResult> = Vec::new();
-    let mut places = std::collections::BTreeMap::new();
+    let mut places = BTreeMap::new();
     for (TopicPartition { topic, index }, code) in results {
         let place = *places.entry(topic.clone()).or_insert_with(|| {
             topics.push(AddPartitionsToTxnTopicResult { name: topic, ..Default::default() });
