@@ -67,8 +67,17 @@ impl Transactions {
     /// before `from` belongs to it: the reader is in its midst.
     pub(super) fn aborted_between(&self, from: Offset, to: Offset) -> Vec<Aborted> {
         let ended_before = self.aborted.partition_point(|it| it.last_offset < from);
-        let candidates = self.aborted.get(ended_before..).unwrap_or_default();
-        candidates.iter().filter(|it| it.first_offset < to).copied().collect()
+        let mut found = Vec::new();
+        for it in self.aborted.get(ended_before..).unwrap_or_default() {
+            if it.first_offset < to {
+                found.push(*it);
+            }
+            // What was decided after it began no lower than that.
+            if it.last_stable_offset >= to {
+                break;
+            }
+        }
+        found
     }
 
     /// All aborted transactions that are remembered.

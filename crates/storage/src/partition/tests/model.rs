@@ -140,9 +140,11 @@ impl Model {
         durable.iter().filter(|it| it.2.is_none()).map(|it| it.1).min().unwrap_or(self.durable)
     }
 
-    fn aborted(&self) -> BTreeSet<(i64, Offset)> {
+    /// Aborted transactions with records or their marker in `[from, to)`.
+    fn aborted(&self, from: Offset, to: Offset) -> BTreeSet<(i64, Offset)> {
         let ended = self.transactions(self.durable).into_iter();
-        let aborted = ended.filter(|it| it.2.is_some_and(|marker| marker.kind == Kind::Abort));
+        let is_aborted = |marker: &Entry| marker.kind == Kind::Abort && marker.base >= from;
+        let aborted = ended.filter(|it| it.1 < to && it.2.as_ref().is_some_and(is_aborted));
         aborted.map(|it| (it.0, it.1)).collect()
     }
 
@@ -284,12 +286,16 @@ async fn compare(partition: &Partition, model: &Model) {
     let stored: Vec<_> = batches(partition, 0).await.iter().map(|it| it.header.base_offset).collect();
     let durable = model.entries.iter().filter(|it| it.next() <= model.durable);
     assert_eq!(stored, durable.map(|it| it.base).collect::<Vec<_>>());
-    let read = partition.read(spec(0, Isolation::ReadCommitted)).await.unwrap();
-    let aborted =
-        read.aborted.unwrap().iter().map(|it| (it.producer_id, it.first_offset)).collect::<BTreeSet<_>>();
     let stable = model.last_stable();
-    let expected = model.aborted().into_iter().filter(|it| it.1 < stable).collect::<BTreeSet<_>>();
-    assert_eq!(aborted, expected);
+    for from in [0, stable / 3, stable / 2, stable - 1].into_iter().filter(|from| (0..stable).contains(from)) {
+        for max_bytes in [1, 1 << 20] {
+            let spec = ReadSpec { max_bytes, ..spec(from, Isolation::ReadCommitted) };
+            let read = partition.read(spec).await.unwrap();
+            let told = read.aborted.unwrap();
+            let told = told.iter().map(|it| (it.producer_id, it.first_offset)).collect::<BTreeSet<_>>();
+            assert_eq!(told, model.aborted(from, read.slices.next), "from {from}, {max_bytes} bytes");
+        }
+    }
 }
 
 /// Every answer, the last stable offset, aborted transactions and what is read are those of the model, through
