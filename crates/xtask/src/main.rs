@@ -51,6 +51,7 @@ fn ci() -> ExitCode {
     let steps: &[(&str, &[&str])] = &[
         ("format", &["cargo", "fmt", "--all", "--check"]),
         ("clippy", &["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+        ("docs", &["cargo", "run", "--quiet", "-p", "thalweg", "--", "docs", "--check"]),
     ];
     for (name, command) in steps {
         if let Err(problem) = run::step(name, command) {
