@@ -23,8 +23,10 @@ use crate::host::{Ended, Host, Letter, MAILBOX_MAX, RunTask, Transaction};
 use crate::markers::Marker;
 use crate::partitions::Partitions;
 
-/// Pause before a shard that failed is loaded anew.
+/// Pause before a shard that failed is loaded anew: short at first, since most failures pass, and longer each time
+/// that loading fails again, since a partition that is offline stays so.
 const RELOAD_AFTER: Duration = Duration::from_millis(100);
+const RELOAD_AFTER_MAX: Duration = Duration::from_secs(10);
 
 /// Why a shard did not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -233,14 +235,24 @@ where
 
     /// One shard for as long as its partition is there: load, serve, and again after a failure.
     async fn supervise(self: Arc<Self>, topic: Uuid, partition: usize) {
+        let mut failures = Failures::default();
         while self.is_wanted(topic, partition) {
-            match self.live(topic, partition).await {
-                Ok(Ended::Closed) => {}
-                Ok(Ended::Refused(reason)) | Err(reason) => {
-                    error!(topic = self.topic, partition, reason, "shard failed and is loaded anew");
-                    tokio::time::sleep(RELOAD_AFTER).await;
+            let (reason, pause) = match self.live(topic, partition).await {
+                Ok(Ended::Closed) => continue,
+                Ok(Ended::Refused(reason)) => {
+                    // It was served until then.
+                    failures = Failures::default();
+                    (reason, RELOAD_AFTER)
                 }
+                Err(reason) => (reason, failures.pause()),
+            };
+            if failures.is_news(&reason) {
+                error!(
+                    topic = self.topic,
+                    partition, reason, "shard failed and is loaded anew until it can be"
+                );
             }
+            tokio::time::sleep(pause).await;
         }
         debug!(topic = self.topic, partition, "shard is no longer served");
     }
@@ -322,6 +334,29 @@ impl<M: Machine> State<M> {
     }
 }
 
+/// Loads of a shard that failed one after the other.
+#[derive(Debug, Default)]
+struct Failures {
+    count: u32,
+    reason: String,
+}
+
+impl Failures {
+    /// How long to wait after one more.
+    fn pause(&mut self) -> Duration {
+        let pause = RELOAD_AFTER.saturating_mul(1_u32.checked_shl(self.count).unwrap_or(u32::MAX));
+        self.count = self.count.saturating_add(1);
+        pause.min(RELOAD_AFTER_MAX)
+    }
+
+    /// Whether the reason is another one than the last time; nobody reads the same line again and again.
+    fn is_news(&mut self, reason: &str) -> bool {
+        let news = self.reason != reason;
+        reason.clone_into(&mut self.reason);
+        news
+    }
+}
+
 async fn ask<M: Machine>(
     mailbox: mpsc::Sender<Letter<M>>,
     caller: Caller,
@@ -370,6 +405,17 @@ mod tests {
         assert_eq!(place("my-group"), Some(12));
         assert_eq!(place(""), Some(0));
         assert_eq!(partition_of(&Str::from("g"), 0), None);
+    }
+
+    /// A shard whose partition is offline is one line, and asked for less and less often.
+    #[test]
+    fn loads_that_fail_again_wait_longer_and_are_told_once() {
+        let mut failures = Failures::default();
+        let pauses: Vec<_> = (0..9).map(|_| failures.pause().as_millis()).collect();
+        assert_eq!(pauses, [100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000]);
+        assert_eq!((0..100).map(|_| failures.pause()).max(), Some(RELOAD_AFTER_MAX));
+        let told = ["offline", "offline", "full", "full", "offline"].map(|it| failures.is_news(it));
+        assert_eq!(told, [true, false, true, false, true]);
     }
 
     #[test]
