@@ -91,7 +91,7 @@ fn a_group_that_is_not_there_ends_with_3() {
         &["txn", "describe", "x"],
         &["txn", "abort", "nope", "0", "--start-offset", "0"],
     ] {
-        let done = thalweg(&[&command[..], &at].concat());
+        let done = thalweg(&[command, &at].concat());
         assert_eq!(done.status.code(), Some(3), "{command:?}: {}", String::from_utf8_lossy(&done.stderr));
         assert!(done.stdout.is_empty());
     }
