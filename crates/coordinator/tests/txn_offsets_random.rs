@@ -157,20 +157,20 @@ impl World {
         };
         let request = match producer {
             None => GroupRequest::OffsetCommit(commit),
-            Some(producer_id) => {
-                GroupRequest::TxnOffsetCommit(Box::new(TxnOffsetCommit { producer_id, producer_epoch: 0, commit }))
-            }
+            Some(producer_id) => GroupRequest::TxnOffsetCommit(Box::new(TxnOffsetCommit {
+                producer_id,
+                producer_epoch: 0,
+                commit,
+            })),
         };
         self.ask(request, &Entry::Commit { place, offset, producer });
     }
 
     fn delete(&mut self) {
         let place @ (group, index) = self.place();
-        let partition = OffsetDeleteRequestPartition { partition_index: index, ..Default::default() };
-        let topic =
-            OffsetDeleteRequestTopic { name: Str::from_static("t"), partitions: vec![partition], ..Default::default() };
-        let request =
-            OffsetDeleteRequest { group_id: Str::from_static(group), topics: vec![topic], ..Default::default() };
+        let partition = OffsetDeleteRequestPartition { partition_index: index };
+        let topic = OffsetDeleteRequestTopic { name: Str::from_static("t"), partitions: vec![partition] };
+        let request = OffsetDeleteRequest { group_id: Str::from_static(group), topics: vec![topic] };
         self.ask(GroupRequest::OffsetDelete(request), &Entry::Delete { place });
     }
 

@@ -287,7 +287,8 @@ async fn compare(partition: &Partition, model: &Model) {
     let durable = model.entries.iter().filter(|it| it.next() <= model.durable);
     assert_eq!(stored, durable.map(|it| it.base).collect::<Vec<_>>());
     let stable = model.last_stable();
-    for from in [0, stable / 3, stable / 2, stable - 1].into_iter().filter(|from| (0..stable).contains(from)) {
+    for from in [0, stable / 3, stable / 2, stable - 1].into_iter().filter(|from| (0..stable).contains(from))
+    {
         for max_bytes in [1, 1 << 20] {
             let spec = ReadSpec { max_bytes, ..spec(from, Isolation::ReadCommitted) };
             let read = partition.read(spec).await.unwrap();
