@@ -34,8 +34,11 @@ pub(super) fn record(telling: &mut Telling, before: &Hard, image: &Image, record
         // Timestamp 0 is written when the last member has gone: nothing was computed.
         if value.assignment_timestamp != 0 {
             let happened = Happened::new(Kind::TargetComputed).epoch(value.assignment_epoch);
-            let detail =
-                format!("{moved} {} to others", if moved == 1 { "partition goes" } else { "partitions go" });
+            let detail = match moved {
+                0 => "nobody gets anything new".to_owned(),
+                1 => "1 partition gets another owner".to_owned(),
+                _ => format!("{moved} partitions get other owners"),
+            };
             telling.tell(&key.group_id, happened.detail(&detail));
         }
     } else if let Record::ConsumerGroupCurrentMemberAssignment(key, Some(value)) = record {
