@@ -59,6 +59,8 @@ struct Connection {
     id: u64,
     client: SocketAddr,
     server: SocketAddr,
+    /// Sequence number of the client's SYN, if that was captured.
+    syn: Option<u32>,
     pairs: Pairs,
     requests: Side,
     responses: Side,
@@ -81,8 +83,9 @@ impl Streams {
     /// Takes a segment and gives what it completes.
     pub(super) fn segment(&mut self, segment: &Segment<'_>, out: &mut Vec<Captured>) {
         let key = (segment.from.min(segment.to), segment.from.max(segment.to));
-        let begins = segment.syn && !segment.ack;
-        if begins {
+        // A SYN that comes again, or was captured twice, begins nothing.
+        let known = self.open.get(&key).is_some_and(|it| it.syn == Some(segment.sequence));
+        if segment.syn && !segment.ack && !known {
             self.close(key, out);
         }
         if !self.open.contains_key(&key) {
@@ -146,6 +149,7 @@ impl Connection {
             id,
             client,
             server,
+            syn: (first.syn && !first.ack).then_some(first.sequence),
             pairs: Pairs::default(),
             requests: side(),
             responses: side(),

@@ -39,8 +39,6 @@ use rewrite::Address;
 const CONNECTIONS_MAX: usize = 4096;
 /// How long a broker has to take a connection.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
-/// How often it is looked whether stdout and recording still work.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// What connections get to end after a signal.
 const RUNTIME_PATIENCE: Duration = Duration::from_secs(1);
 
@@ -147,16 +145,11 @@ async fn serve(arguments: Proxy, output: Output) -> Result<Arc<Shared>, Failure>
     });
     shared.output.listening(&address.to_string(), &format!("{}:{}", upstream.host, upstream.port));
     let accepting = tokio::spawn(accept::listen(Arc::clone(&shared), listener, upstream));
-    let broken = async {
-        while !shared.output.is_broken() {
-            tokio::time::sleep(LOOK_EVERY).await;
-        }
-    };
     tokio::select! {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
         _ = hangup.recv() => {}
-        () = broken => {}
+        () = shared.output.broken() => {}
     }
     accepting.abort();
     Ok(shared)

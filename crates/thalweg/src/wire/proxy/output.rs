@@ -8,11 +8,12 @@ use std::io::{self, BufWriter, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
 use explain::Direction;
+use tokio::sync::Notify;
 use wire::json::Json;
 
 use super::filter::Filter;
@@ -33,7 +34,7 @@ pub(super) struct Output {
     recorder: Option<Mutex<Recorder<BufWriter<File>>>>,
     stdout: Mutex<()>,
     /// Nobody reads stdout any more, or the recording can't be written.
-    broken: AtomicBool,
+    broken: Notify,
     pub(super) counters: Counters,
 }
 
@@ -67,7 +68,7 @@ impl Output {
             filter,
             recorder: None,
             stdout: Mutex::new(()),
-            broken: AtomicBool::new(false),
+            broken: Notify::new(),
             counters: Counters::default(),
         }
     }
@@ -85,9 +86,9 @@ impl Output {
         self.lines || self.recorder.is_some()
     }
 
-    /// Whether the proxy can't do any more what it was told to do.
-    pub(super) fn is_broken(&self) -> bool {
-        self.broken.load(Ordering::Relaxed)
+    /// Waits until the proxy can't do any more what it was told to do.
+    pub(super) async fn broken(&self) {
+        self.broken.notified().await;
     }
 
     /// A frame with its size, or the begin of one.
@@ -174,7 +175,7 @@ impl Output {
         let _one_at_a_time = self.stdout.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut out = io::stdout().lock();
         if writeln!(out, "{text}").and_then(|()| out.flush()).is_err() {
-            self.broken.store(true, Ordering::Relaxed);
+            self.broken.notify_one();
         }
     }
 
@@ -182,7 +183,7 @@ impl Output {
         let Some(recorder) = &self.recorder else { return };
         let mut recorder = recorder.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if write(&mut recorder).is_err() {
-            self.broken.store(true, Ordering::Relaxed);
+            self.broken.notify_one();
         }
     }
 
