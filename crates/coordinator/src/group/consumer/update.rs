@@ -54,6 +54,8 @@ pub(super) struct Decision {
     revocation: Revocation,
     /// A member of the classic protocol is one of this protocol from now on.
     leaves_classic: bool,
+    /// The opposite.
+    joins_classic: bool,
     refresh: Option<Refresh>,
     /// Expressions to resolve.
     resolve: Option<Vec<Str>>,
@@ -119,6 +121,7 @@ impl<'a> Update<'a> {
             },
             revocation: self.revocation(next.as_ref(), old),
             leaves_classic: self.metadata.classic.is_none() && old.is_some_and(|it| it.classic.is_some()),
+            joins_classic: self.metadata.classic.is_some() && old.is_some_and(|it| it.classic.is_none()),
             refresh: bump.refresh,
             resolve: regexes.resolve,
             is_new_assignment,
@@ -278,6 +281,12 @@ impl Decision {
         }
         if self.leaves_classic {
             timers::cancel_classic(step.soft, &group_id, &own_id);
+        }
+        if self.joins_classic
+            && let Some(soft) = step.soft.consumer.get_mut(&group_id)
+        {
+            // When it heartbeat by the other protocol, and over which connection, says nothing any more.
+            soft.pulses.remove(&own_id);
         }
         let session_until = step.now + Millis::from(session_ms);
         timers::set(step.soft, &group_id, &own_id, session_until, &self.revocation, epoch);
