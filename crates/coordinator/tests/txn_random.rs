@@ -45,6 +45,10 @@ fn run(seed: u64) {
     world.check();
 }
 
+fn index(partition: i32) -> usize {
+    usize::try_from(partition).unwrap()
+}
+
 /// What a partition knows of a producer.
 #[derive(Default, Clone)]
 struct Known {
@@ -64,7 +68,8 @@ struct Partition {
 
 impl Partition {
     fn mark(&mut self, it: &WriteMarkers) -> ErrorCode {
-        let entry = self.producers.entry(it.producer_id).or_insert(Known { epoch: -1, ..Default::default() });
+        let entry =
+            self.producers.entry(it.producer_id).or_insert_with(|| Known { epoch: -1, ..Default::default() });
         let fits = match it.transaction_version {
             2.. => {
                 it.producer_epoch > entry.epoch || (it.producer_epoch == entry.epoch && entry.open.is_empty())
@@ -108,6 +113,9 @@ struct Producer {
     asked: Option<(Ticket, Asked)>,
 }
 
+/// See [`World::tasks`].
+type Task = (i64, TaskId, TxnTask, Vec<(TopicPartition, ErrorCode)>);
+
 struct World {
     chance: Entropy,
     driver: Driver<TxnShard>,
@@ -116,7 +124,7 @@ struct World {
     log: Vec<(At, TxnRecord)>,
     durable: i64,
     /// Tasks with the offset below which the log must be durable before they start, and the markers written.
-    tasks: Vec<(i64, TaskId, TxnTask, Vec<(TopicPartition, ErrorCode)>)>,
+    tasks: Vec<Task>,
     partitions: Vec<Partition>,
     producers: Vec<Producer>,
     next_id: i64,
@@ -217,7 +225,7 @@ impl World {
             let TxnTask::WriteMarkers(markers) = task else { continue };
             for place in &markers.partitions {
                 if after <= self.durable && self.pick(3) == 0 {
-                    self.partitions[place.index as usize].mark(&markers);
+                    self.partitions[index(place.index)].mark(&markers);
                 }
             }
         }
@@ -264,7 +272,7 @@ impl World {
             }
             TxnTask::WriteMarkers(markers) => {
                 if let Some(place) = markers.partitions.get(written).cloned() {
-                    let partition = &mut self.partitions[place.index as usize];
+                    let partition = &mut self.partitions[index(place.index)];
                     let code = match self.chance.next_u64() % 6 {
                         0 if with_trouble => ErrorCode::NOT_LEADER_OR_FOLLOWER,
                         // It is written, and the answer gets lost.
@@ -367,7 +375,7 @@ impl World {
         }
         let partition = i32::try_from(self.pick(3)).unwrap();
         let markers =
-            self.partitions[partition as usize].producers.get(&producer_id).map_or(0, |it| it.markers);
+            self.partitions[index(partition)].producers.get(&producer_id).map_or(0, |it| it.markers);
         let request = AddPartitions {
             transactional_id: producer.id.clone(),
             producer_id,
@@ -470,7 +478,7 @@ impl World {
         let producer = &mut self.producers[at];
         let (id, epoch) = producer.has.unwrap();
         let Some((transaction, places)) = &mut producer.transaction else { return };
-        let entry = self.partitions[partition as usize].producers.entry(id).or_default();
+        let entry = self.partitions[index(partition)].producers.entry(id).or_default();
         if entry.epoch > epoch || entry.markers != markers {
             return self.fail(at);
         }

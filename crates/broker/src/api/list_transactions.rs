@@ -56,13 +56,7 @@ async fn list(call: &Call, request: ListTransactionsRequest) -> Result<ListTrans
 
 /// States to look for, none for all, and names that mean none.
 fn states(names: &[Str]) -> (Option<BTreeSet<State>>, Vec<Str>) {
-    let mut states = BTreeSet::new();
-    let mut unknown = Vec::new();
-    for name in names {
-        match State::from_name(&name.to_str()) {
-            Ok(state) => states.extend(state),
-            Err(()) => unknown.push(name.clone()),
-        }
-    }
+    let states = names.iter().filter_map(|it| State::from_name(&it.to_str())).collect();
+    let unknown = names.iter().filter(|it| !State::is_name(&it.to_str())).cloned().collect();
     ((!names.is_empty()).then_some(states), unknown)
 }

@@ -20,7 +20,7 @@ pub struct TxnRecord {
 
 impl TxnRecord {
     fn key(&self) -> TransactionLogKey {
-        TransactionLogKey { transactional_id: self.transactional_id.clone(), ..Default::default() }
+        TransactionLogKey { transactional_id: self.transactional_id.clone() }
     }
 }
 

@@ -54,15 +54,14 @@ impl State {
         }
     }
 
-    /// The state of this name; `Err` for what no release calls a state, `Ok(None)` for one that nothing is ever seen in.
-    ///
-    /// # Errors
-    /// The name is not one of a state.
-    pub fn from_name(name: &str) -> Result<Option<Self>, ()> {
-        match name {
-            "Dead" | "PrepareEpochFence" => Ok(None),
-            _ => Self::ALL.into_iter().find(|it| it.name() == name).map(Some).ok_or(()),
-        }
+    /// The state of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.name() == name)
+    }
+
+    /// Whether Kafka has a state of this name, also one that nothing is ever seen in here.
+    pub fn is_name(name: &str) -> bool {
+        matches!(name, "Dead" | "PrepareEpochFence") || Self::from_name(name).is_some()
     }
 
     fn from_number(number: i8) -> Self {

@@ -127,7 +127,7 @@ impl World {
         for (after, _, task) in &mut self.tasks {
             if *after <= self.durable && *after >= 0 {
                 *after = -1;
-                if !(matches!(task, TxnTask::NextId) && !self.ids_wait) {
+                if *task != TxnTask::NextId || self.ids_wait {
                     let _ = writeln!(out, "{}", show::task(task));
                 }
             }
@@ -451,11 +451,11 @@ fn code(name: &str) -> Parsed<ErrorCode> {
 }
 
 fn list(args: &mut Args<'_>) -> Parsed<ListTransactions> {
-    let states = args.option("states").map(|names| {
-        let states = names.split(',').map(|name| State::from_name(name).map_err(|()| name.to_owned()));
-        states.collect::<Result<Vec<_>, _>>()
-    });
-    let states = states.transpose()?.map(|states| states.into_iter().flatten().collect());
+    let states = args.option("states");
+    if let Some(name) = states.iter().flat_map(|it| it.split(',')).find(|it| !State::is_name(it)) {
+        return Err(format!("no state {name:?}"));
+    }
+    let states = states.map(|names| names.split(',').filter_map(State::from_name).collect());
     let ids = args.option("ids").map(|ids| ids.split(',').map(number).collect::<Parsed<_>>());
     Ok(ListTransactions {
         states,
