@@ -5,6 +5,7 @@
 mod common;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use broker::Broker;
@@ -516,6 +517,39 @@ async fn the_answer_does_not_wait_for_markers() {
     until(&mut connection, "CompleteCommit").await;
     broker.stop().await;
     flushing.abort();
+}
+
+/// Trap 6: an end that can't be written is answered with what clients try again, and nothing else; what was open stays
+/// open until then.
+#[tokio::test]
+async fn an_end_that_can_not_be_written_is_tried_again() {
+    let disk = Disk::new();
+    let broker = TestBroker::over(disk.clone(), SETTINGS, Arc::new(AllowAll)).await;
+    create(broker.broker(), 2).await;
+    let mut connection = broker.connect().await;
+    find(&mut connection, ID).await;
+    let has = begin(&mut connection, ID).await;
+    assert_eq!(add(&mut connection, 3, has, &[(TOPIC, &[0])]).await, [ErrorCode::NONE]);
+    disk.full.store(true, Ordering::SeqCst);
+    let moved = [ErrorCode::NOT_COORDINATOR, ErrorCode::COORDINATOR_LOAD_IN_PROGRESS];
+    for _ in 0..3 {
+        let code = end(&mut connection, 5, has, true).await.error_code;
+        assert!(moved.contains(&code), "{code}");
+    }
+    disk.full.store(false, Ordering::SeqCst);
+    let ended = async {
+        loop {
+            let answer = end(&mut connection, 5, has, true).await;
+            if !moved.contains(&answer.error_code) {
+                return answer;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let answer = tokio::time::timeout(common::PATIENCE, ended).await.expect("it does not come back");
+    assert_eq!((answer.error_code, answer.producer_epoch), (ErrorCode::NONE, has.1 + 1));
+    until(&mut connection, "CompleteCommit").await;
+    broker.stop().await;
 }
 
 /// A new instance fences the old one, whose transaction is aborted (12.3).

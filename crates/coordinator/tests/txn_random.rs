@@ -19,6 +19,7 @@ use coordinator::txn::{
     TxnTask, TxnTaskResult, WriteMarkers,
 };
 use coordinator::{At, Caller, Driver, Entropy, Event, Machine, Millis, TaskId, Ticket};
+use wire::transaction_state::TransactionLogValue;
 use wire::{ErrorCode, LogRecord, Str, Uuid};
 
 const RUNS: u64 = 60;
@@ -168,6 +169,17 @@ impl World {
             given: BTreeMap::new(),
             latest: BTreeMap::new(),
         };
+        // One of the ids has few epochs left.
+        let value = TransactionLogValue {
+            producer_id: 1,
+            producer_epoch: 32_764,
+            transaction_timeout_ms: TIMEOUT,
+            transaction_start_timestamp_ms: -1,
+            ..Default::default()
+        };
+        let record = TxnRecord { transactional_id: Str::from_static("z"), value: Some(value), version: 1 };
+        world.log.push((At { offset: 0, timestamp: world.now, producer: None }, record));
+        world.durable = 1;
         world.load();
         world
     }

@@ -53,8 +53,9 @@ async fn end(call: Call, request: EndTxnRequest) -> Result<(i64, i16), ErrorCode
         commit: request.committed,
         client_version: if call.version >= BUMPS { 2 } else { 0 },
     });
-    match call.broker.transactions.ask(&id, call.caller, ended).await? {
-        TxnReply::EndTxn(ended) => ended,
-        other => Err(super::mismatch("EndTxn", &other)),
+    match call.broker.transactions.ask(&id, call.caller, ended).await {
+        Ok(TxnReply::EndTxn(ended)) => ended,
+        Ok(other) => Err(super::mismatch("EndTxn", &other)),
+        Err(unavailable) => Err(unavailable.into()),
     }
 }

@@ -91,8 +91,9 @@ async fn transactional(
     }
     let request = InitProducerId { transactional_id: id.clone(), timeout_ms, expected };
     let asked = call.broker.transactions.ask(&id, call.caller.clone(), TxnRequest::InitProducerId(request));
-    match asked.await? {
-        TxnReply::InitProducerId(answer) => answer,
-        other => Err(super::mismatch("InitProducerId", &other)),
+    match asked.await {
+        Ok(TxnReply::InitProducerId(answer)) => answer,
+        Ok(other) => Err(super::mismatch("InitProducerId", &other)),
+        Err(unavailable) => Err(unavailable.into()),
     }
 }
