@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use world::World;
 
-const RUNS: u64 = 60;
+const RUNS: u64 = 40;
 const STEPS: usize = 250;
 /// Seeds that once failed.
 const KEPT: [u64; 5] = [33, 6057, 13041, 16055, 20003];
