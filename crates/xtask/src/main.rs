@@ -64,6 +64,7 @@ fn ci() -> ExitCode {
         || interop::main("java_streams", &[]),
         || interop::main("java_consumers", &[]),
         || interop::main("kdiff", &[]),
+        || interop::if_fetched("python_clients"),
     ] {
         let code = check();
         if code != ExitCode::SUCCESS {
