@@ -157,7 +157,7 @@ impl Client {
     }
 
     /// An eager client gives up all it has with this.
-    pub(crate) fn join(&mut self, topics: &Topics) -> JoinGroupRequest {
+    pub(crate) fn join(&mut self, topics: &Topics, session_ms: i32) -> JoinGroupRequest {
         let Protocol::Classic(it) = &self.protocol else { unreachable!("a client of the consumer protocol") };
         if it.is_eager {
             self.owned.clear();
@@ -186,8 +186,8 @@ impl Client {
             group_instance_id: self.instance.clone(),
             protocol_type: "consumer".into(),
             protocols: vec![protocol],
-            session_timeout_ms: 10_000,
-            rebalance_timeout_ms: 20_000,
+            session_timeout_ms: session_ms,
+            rebalance_timeout_ms: 2 * session_ms,
             ..Default::default()
         }
     }

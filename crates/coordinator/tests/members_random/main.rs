@@ -21,7 +21,7 @@ use world::World;
 const RUNS: u64 = 40;
 const STEPS: usize = 250;
 /// Seeds that once failed.
-const KEPT: [u64; 5] = [33, 6057, 13041, 16055, 20003];
+const KEPT: [u64; 7] = [33, 6057, 13041, 16055, 20003, 501_090, 638_302_591_283_837_893];
 
 #[test]
 fn groups_survive_and_come_to_rest() {

@@ -151,6 +151,8 @@ impl World {
         let repeats = !self.is_peaceful && self.pick(8) == 0;
         let tells_all = self.pick(4) == 0;
         let (join_version, topics) = ([3, 5, 9][usize::try_from(self.pick(3)).unwrap()], self.topics());
+        // Where nobody may be fenced, longer than any pause: a refused sync does not renew a session.
+        let session_ms = if self.is_peaceful { 30_000 } else { 10_000 };
         let Some(client) = self.clients.get_mut(key) else { return };
         if client.awaits.is_some() && !repeats {
             return;
@@ -164,7 +166,7 @@ impl World {
             Protocol::Classic(it) => match it.step {
                 Step::Join => {
                     let version = if client.instance.is_some() { 9 } else { join_version };
-                    (version, GroupRequest::JoinGroup(Box::new(client.join(&topics))))
+                    (version, GroupRequest::JoinGroup(Box::new(client.join(&topics, session_ms))))
                 }
                 Step::Sync(_) => (5, GroupRequest::SyncGroup(Box::new(client.sync()))),
                 Step::Heartbeat => (4, GroupRequest::Heartbeat(client.classic_heartbeat())),

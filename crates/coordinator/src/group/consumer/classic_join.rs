@@ -108,6 +108,7 @@ fn joined(
         owned: Some(&owned),
         soft: consumer.get(group_id).unwrap_or(&no_soft),
         topics_version: *topics_version,
+        needs_target: false,
         is_last,
     };
     let decision = update.decide(topic_hashes)?;

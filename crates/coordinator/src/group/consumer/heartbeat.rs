@@ -78,6 +78,7 @@ pub fn heartbeat(
         owned: owned.as_ref(),
         soft: consumer.get(group_id).unwrap_or(&no_soft),
         topics_version: *topics_version,
+        needs_target: upgrade.as_ref().is_some_and(|it| it.was_rebalancing),
         is_last: false,
     };
     let decision = update.decide(topic_hashes)?;

@@ -42,6 +42,8 @@ pub(super) struct Update<'a> {
     pub owned: Option<&'a Partitions>,
     pub soft: &'a ConsumerSoft,
     pub topics_version: i64,
+    /// The group needs a new target whatever the member says.
+    pub needs_target: bool,
     /// The group becomes a classic one after this, whose leader will assign (18.6).
     pub is_last: bool,
 }
@@ -97,7 +99,8 @@ impl<'a> Update<'a> {
             records.push(records::regex_tombstone(self.group_id, gone));
         }
         let names_changed = old.map_or(&BTreeSet::new(), |it| &it.topic_names) != &self.metadata.topic_names;
-        let is_due = self.is_due(names_changed, &regexes, is_changed.then_some(&*subscriptions));
+        let is_due =
+            self.needs_target || self.is_due(names_changed, &regexes, is_changed.then_some(&*subscriptions));
         let bump = self.bump(is_due, &subscriptions, hashes, &mut records);
         let current = self.place.current();
         let is_behind = self.is_last && self.group.assignment_epoch < bump.epoch;

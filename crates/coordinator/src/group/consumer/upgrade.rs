@@ -21,7 +21,7 @@ use super::subscription::Subscriptions;
 use super::update::metadata_hash;
 use super::{ClassicMember, ConsumerGroup, Current, MemberMetadata, MemberState, records, timers};
 use crate::group::classic::live::Holds;
-use crate::group::classic::{self, Live};
+use crate::group::classic::{self, Live, State};
 use crate::group::embedded::{self, Malformed, Subscription};
 use crate::group::fail::Fail;
 use crate::group::state::{Group, Hard};
@@ -33,6 +33,8 @@ use wire::{ErrorCode, Str, Uuid};
 /// A group as it will be, and the records that say so.
 pub(super) struct Upgrade {
     pub group: ConsumerGroup,
+    /// Its members had no assignment of this generation yet: the group needs a target whatever the newcomer wants.
+    pub was_rebalancing: bool,
     records: Vec<Record>,
 }
 
@@ -71,7 +73,7 @@ impl Upgrade {
             }
             Err(Malformed) => return Err(refuse("the embedded consumer protocol is malformed")),
         };
-        let generation = epoch_of(live);
+        let (generation, was_rebalancing) = (epoch_of(live), live.state() != State::Stable);
         let mut subscriptions = Subscriptions::default();
         members.iter().for_each(|it| subscriptions.add(&it.metadata));
         let hash = metadata_hash(&mut step.soft.topic_hashes, step.image, &subscriptions);
@@ -79,7 +81,7 @@ impl Upgrade {
         let mut hard = Hard::default();
         records.iter().for_each(|it| hard.apply(At { offset: 0, timestamp: step.now, producer: None }, it));
         let group = hard.consumer(group_id).cloned().expect("its records make it");
-        Ok(Some(Self { group, records }))
+        Ok(Some(Self { group, was_rebalancing, records }))
     }
 
     /// Those who wait in the classic group shall join again; the others hear it at their next heartbeat.
