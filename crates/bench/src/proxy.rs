@@ -3,10 +3,10 @@
 //! into, since they may have addresses.
 #![expect(clippy::print_stdout, reason = "a command-line tool talks to its user")]
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::thread;
 
 use bytes::Bytes;
@@ -14,6 +14,9 @@ use wire::batch::BatchBuilder;
 use wire::fetch::response::{FetchableTopicResponse, PartitionData};
 use wire::produce::request::{PartitionProduceData, TopicProduceData};
 use wire::{Records, Uuid, chunk, frame};
+
+use crate::process::Peer;
+use crate::report::median;
 
 /// Bytes of records in a large frame.
 const RECORDS_BYTES: usize = 64 << 10;
@@ -25,47 +28,6 @@ const FRAMES: usize = 4000;
 const WARM_UP: usize = 500;
 /// What the proxy may take more than the floor.
 const RATIO_MAX: f64 = 1.2;
-
-/// A process that is ended with the value.
-struct Peer {
-    process: Child,
-    address: String,
-}
-
-impl Drop for Peer {
-    fn drop(&mut self) {
-        // It may have ended.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-impl Peer {
-    fn start(mut command: Command) -> Result<Self, String> {
-        let text = |problem: std::io::Error| problem.to_string();
-        let mut process = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().map_err(text)?;
-        let out = process.stdout.take().ok_or("no output")?;
-        let mut line = String::new();
-        BufReader::new(out).read_line(&mut line).map_err(text)?;
-        // Either the address alone, or in `listening on ADDRESS for …`.
-        let address = line.split_whitespace().find(|it| it.starts_with("127.0.0.1:"));
-        let address = address.ok_or_else(|| format!("no address in {line:?}"))?.to_owned();
-        Ok(Self { process, address })
-    }
-
-    /// CPU of all threads in seconds, as the scheduler counts it.
-    fn cpu(&self) -> Result<f64, String> {
-        let folder = format!("/proc/{}/task", self.process.id());
-        let tasks = std::fs::read_dir(&folder).map_err(|problem| format!("{folder}: {problem}"))?;
-        let mut nanoseconds = 0.0;
-        for task in tasks.flatten() {
-            let text = std::fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
-            nanoseconds +=
-                text.split_whitespace().next().and_then(|it| it.parse::<f64>().ok()).unwrap_or(0.0);
-        }
-        Ok(nanoseconds / 1e9)
-    }
-}
 
 /// Measures and prints the ratios.
 ///
@@ -107,9 +69,9 @@ fn row(name: &str, exchange: &Exchange, window: usize, peers: [&Peer; 2]) -> Res
     for _ in 0..ROUNDS {
         let mut spent = [0.0; 2];
         for ((stream, peer), spent) in streams.iter_mut().zip(peers).zip(&mut spent) {
-            let before = peer.cpu()?;
+            let before = peer.cpu_of_living_threads()?;
             ask(stream, exchange, window, FRAMES).map_err(text)?;
-            *spent = (peer.cpu()? - before) * 1e6 / FRAMES as f64;
+            *spent = (peer.cpu_of_living_threads()? - before) * 1e6 / FRAMES as f64;
         }
         ratios.push(spent[1] / spent[0]);
         floors.push(spent[0]);
@@ -124,11 +86,6 @@ fn row(name: &str, exchange: &Exchange, window: usize, peers: [&Peer; 2]) -> Res
         median(&mut ratios)
     );
     Ok(())
-}
-
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 /// Frames with their sizes. The correlation id is put in when they are sent.
