@@ -4,8 +4,11 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /** A broker process of our own on one loopback port and one data directory, so that it can be killed and started again. */
@@ -64,6 +67,19 @@ final class Broker implements AutoCloseable {
         if (process.exitValue() != 0) {
             throw new IllegalStateException("the broker ended with code " + process.exitValue() + " after SIGTERM");
         }
+    }
+
+    /** What the program prints when it is run as a command-line tool. */
+    String command(String... arguments) throws Exception {
+        List<String> command = new ArrayList<>(List.of(program));
+        command.addAll(List.of(arguments));
+        Path out = Files.createTempFile(directory, "command-", ".txt");
+        Process tool = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(out.toFile()).start();
+        if (!tool.waitFor(60, TimeUnit.SECONDS)) {
+            tool.destroyForcibly();
+            throw new AssertionError(command + " did not end within 60 s");
+        }
+        return Files.readString(out);
     }
 
     @Override

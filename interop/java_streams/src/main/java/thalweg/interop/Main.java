@@ -3,6 +3,7 @@ package thalweg.interop;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -29,17 +30,24 @@ public final class Main {
         boolean full = options.containsKey("full");
         System.out.println("seed " + seed + (full ? ", full" : ", short"));
 
-        Map<String, Scenario> scenarios = new TreeMap<>();
+        Map<String, Scenario> scenarios = new LinkedHashMap<>();
         scenarios.put("1_scale_and_kill", new ScaleAndKill());
         scenarios.put("2_standby_takes_over", new StandbyTakesOver());
         scenarios.put("3_late_source_topic", new LateSourceTopic());
         scenarios.put("6_transactions", new Transactions());
         scenarios.put("7_exactly_once", new ExactlyOnce());
         scenarios.put("8_transfers", new Transfers());
+        scenarios.put("9_windows_and_joins", new WindowsAndJoins());
+        scenarios.put("10_static_members", new StaticMembers());
+        scenarios.put("11_threads_and_shutdown", new ThreadsAndShutdown());
         if (full || options.containsKey("only")) {
             // These measure, and take minutes.
             scenarios.put("4_warm_up", new WarmUp());
             scenarios.put("5_waits", new Waits());
+            // These wait for sessions and restarts.
+            scenarios.put("12_interactive_queries", new InteractiveQueries());
+            scenarios.put("13_topics_missing_or_wrong", new TopicsMissingOrWrong());
+            scenarios.put("14_rolling_restart", new RollingRestart());
         }
 
         Path work = Files.createTempDirectory("thalweg-java-streams-");

@@ -29,7 +29,7 @@ final class Words implements AutoCloseable {
     /** What readers of counts see. */
     String isolation = "read_uncommitted";
     final Map<String, Long> expected = new TreeMap<>();
-    private long lines;
+    private volatile long lines;
 
     Words(Lane lane, String topic) {
         this.bootstrap = lane.bootstrap;
@@ -39,6 +39,11 @@ final class Words implements AutoCloseable {
         config.put("bootstrap.servers", bootstrap);
         config.put("linger.ms", "5");
         this.producer = new KafkaProducer<>(config, new StringSerializer(), new StringSerializer());
+    }
+
+    /** How many lines were sent. */
+    long lines() {
+        return lines;
     }
 
     /** Sends lines and waits until all are acknowledged. Only acknowledged words count as expected. */
