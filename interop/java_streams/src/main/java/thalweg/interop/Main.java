@@ -48,6 +48,7 @@ public final class Main {
             scenarios.put("12_interactive_queries", new InteractiveQueries());
             scenarios.put("13_topics_missing_or_wrong", new TopicsMissingOrWrong());
             scenarios.put("14_rolling_restart", new RollingRestart());
+            scenarios.put("15_older_clients", new OlderClients());
         }
 
         Path work = Files.createTempDirectory("thalweg-java-streams-");
