@@ -30,7 +30,7 @@ import org.apache.kafka.streams.kstream.Produced;
 
 /**
  * A counting application with state scales from one instance to two while records flow: once with warm-up tasks and
- * once with `streams.num.warmup.replicas=0`. Prints the longest time in which a partition of the output stood still;
+ * once with `streams.num.warmup.replicas=0`. Prints the longest time in which the output of a task stood still;
  * every key is counted exactly.
  */
 final class WarmUp implements Main.Scenario {
@@ -74,11 +74,14 @@ final class WarmUp implements Main.Scenario {
                 gaps.await("both instances have a task", LIMIT,
                     () -> first.activeTasks() == 1 && second.activeTasks() == 1, first, second);
                 long moved = (System.nanoTime() - start) / 1_000_000;
-                // What waits in the new instance until it has restored ends with its first output.
                 gaps.watch(Duration.ofSeconds(6));
-                Duration longest = Duration.ofMillis(gaps.longest);
+                // A task that restores is silent: only output of what was sent after the move ends its gap.
+                long sentAfter = System.currentTimeMillis();
+                gaps.await("each task puts out what was sent after the move", LIMIT, () -> gaps.newestOfEach() > sentAfter, first, second);
+                long open = gaps.open();
+                Duration longest = Duration.ofMillis(Math.max(gaps.longest, open));
                 System.out.printf("     warm-ups %d: the task moved after %d ms, the second instance restored %d records as active,"
-                    + " longest gap %d ms%n", warmups, moved, second.restored.get(), longest.toMillis());
+                    + " longest gap of a task %d ms, open at the end %d ms%n", warmups, moved, second.restored.get(), gaps.longest, open);
                 flow.stop();
                 gaps.await("exact counts", LIMIT, () -> gaps.counts.equals(flow.expected()), first, second);
                 return longest;
@@ -170,7 +173,14 @@ final class WarmUp implements Main.Scenario {
             producer = new KafkaProducer<>(config, new StringSerializer(), new LongSerializer());
         }
 
-        private void send(int partition, String key) {
+        /** The partition of the input that a key is sent to. */
+        static int partition(String key) {
+            return Integer.parseInt(key.substring("key-".length())) % PARTITIONS;
+        }
+
+        private void send(int number) {
+            String key = "key-" + number;
+            int partition = partition(key);
             sent.merge(key, 1L, Long::sum);
             producer.send(new ProducerRecord<>(topic, partition, key, 1L), (metadata, failure) -> {
                 if (failure != null) {
@@ -181,7 +191,7 @@ final class WarmUp implements Main.Scenario {
 
         void fill(int keys) {
             for (int i = 0; i < keys; i++) {
-                send(i % PARTITIONS, "key-" + i);
+                send(i);
             }
             producer.flush();
         }
@@ -190,7 +200,7 @@ final class WarmUp implements Main.Scenario {
             thread = new Thread(() -> {
                 for (int i = 0; !stopped.get(); i++) {
                     for (int partition = 0; partition < PARTITIONS; partition++) {
-                        send(partition, "key-" + ((i % 1000) * PARTITIONS + partition));
+                        send((i % 1000) * PARTITIONS + partition);
                     }
                     try {
                         Thread.sleep(10);
@@ -225,12 +235,17 @@ final class WarmUp implements Main.Scenario {
         }
     }
 
-    /** Reads the output all the time: the counts, and how long each partition stood still. */
+    /**
+     * Reads the output all the time: the counts, and how long each task stood still. Tasks are told apart by the key, since
+     * both put out records to all partitions of the output.
+     */
     private static final class Gaps implements AutoCloseable {
         final Map<String, Long> counts = new HashMap<>();
         final AtomicLong records = new AtomicLong();
         private final KafkaConsumer<String, Long> consumer;
         private final long[] last = new long[PARTITIONS];
+        /** Time of the newest record of each task, which is the time when its input was sent. */
+        private final long[] newest = new long[PARTITIONS];
         private long longest;
 
         Gaps(Lane lane, String output) {
@@ -263,10 +278,11 @@ final class WarmUp implements Main.Scenario {
                 records.incrementAndGet();
                 // The input never pauses, so that a silence of the output is the application's.
                 long now = System.currentTimeMillis();
-                int partition = record.partition();
-                if (last[partition] != 0) {
-                    longest = Math.max(longest, now - last[partition]);
-                    last[partition] = now;
+                int task = Flow.partition(record.key());
+                newest[task] = Math.max(newest[task], record.timestamp());
+                if (last[task] != 0) {
+                    longest = Math.max(longest, now - last[task]);
+                    last[task] = now;
                 }
             }
         }
@@ -276,6 +292,15 @@ final class WarmUp implements Main.Scenario {
             while (System.nanoTime() < end) {
                 poll();
             }
+        }
+
+        long newestOfEach() {
+            return java.util.Arrays.stream(newest).min().orElseThrow();
+        }
+
+        /** For how long the task that is silent the longest has been silent by now. */
+        long open() {
+            return System.currentTimeMillis() - java.util.Arrays.stream(last).min().orElseThrow();
         }
 
         void startMeasuring() {
