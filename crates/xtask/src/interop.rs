@@ -30,8 +30,9 @@ pub(crate) fn main(lane: &str, options: &[&str]) -> ExitCode {
         "java_consumers" => java("java_consumers", "thalweg.interop.consumers.Main", false, release, extra),
         "kdiff" => kdiff(release, extra),
         "python_clients" => clients::python(full, release, extra),
+        "go_clients" => clients::go(full, release, extra),
         _ => {
-            eprintln!("unknown lane {lane}: java_streams, java_consumers, kdiff, python_clients");
+            eprintln!("unknown lane {lane}: java_streams, java_consumers, kdiff, python_clients, go_clients");
             return ExitCode::from(2);
         }
     };

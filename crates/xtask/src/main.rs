@@ -65,6 +65,7 @@ fn ci() -> ExitCode {
         || interop::main("java_consumers", &[]),
         || interop::main("kdiff", &[]),
         || interop::if_fetched("python_clients"),
+        || interop::if_fetched("go_clients"),
     ] {
         let code = check();
         if code != ExitCode::SUCCESS {

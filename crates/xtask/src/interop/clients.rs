@@ -34,6 +34,21 @@ pub(super) fn python(full: bool, release: bool, extra: &[&str]) -> Result<(), Fa
     lane("python_clients", &[&python, "-B", &main, "--broker", &broker], full, extra)
 }
 
+/// Clients in Go. The module proxy's hashes are in `go.sum`; modules go to Go's own cache.
+pub(super) fn go(full: bool, release: bool, extra: &[&str]) -> Result<(), Failure> {
+    needs("go", "version", "Go 1.26, or an older one that may fetch it")?;
+    let broker = words_of(&run::build_broker(release)?);
+    let folder = run::root().join("interop/go_clients");
+    let directory = words_of(&folder);
+    std::fs::create_dir_all(folder.join("target")).map_err(|problem| problem.to_string())?;
+    fetched("go_clients", &folder, &folder.join("go.sum"), || {
+        run::step("interop go_clients: fetch", &["go", "-C", &directory, "mod", "download"])
+    })?;
+    let program = words_of(&folder.join("target/go_clients"));
+    run::step("interop go_clients: build", &["go", "-C", &directory, "build", "-o", &program, "."])?;
+    lane("go_clients", &[&program, "--broker", &broker], full, extra)
+}
+
 fn lane(name: &str, words: &[&str], full: bool, extra: &[&str]) -> Result<(), Failure> {
     let mut words = words.to_vec();
     if full {
