@@ -31,8 +31,11 @@ pub(crate) fn main(lane: &str, options: &[&str]) -> ExitCode {
         "kdiff" => kdiff(release, extra),
         "python_clients" => clients::python(full, release, extra),
         "go_clients" => clients::go(full, release, extra),
+        "node_clients" => clients::node(full, release, extra),
         _ => {
-            eprintln!("unknown lane {lane}: java_streams, java_consumers, kdiff, python_clients, go_clients");
+            eprintln!(
+                "unknown lane {lane}: java_streams, java_consumers, kdiff, python_clients, go_clients, node_clients"
+            );
             return ExitCode::from(2);
         }
     };

@@ -66,6 +66,7 @@ fn ci() -> ExitCode {
         || interop::main("kdiff", &[]),
         || interop::if_fetched("python_clients"),
         || interop::if_fetched("go_clients"),
+        || interop::if_fetched("node_clients"),
     ] {
         let code = check();
         if code != ExitCode::SUCCESS {

@@ -49,6 +49,21 @@ pub(super) fn go(full: bool, release: bool, extra: &[&str]) -> Result<(), Failur
     lane("go_clients", &[&program, "--broker", &broker], full, extra)
 }
 
+/// KafkaJS. Its lock file names no registry: npm's own setting does.
+pub(super) fn node(full: bool, release: bool, extra: &[&str]) -> Result<(), Failure> {
+    needs("node", "--version", "Node 18 or newer")?;
+    needs("npm", "--version", "npm")?;
+    let broker = words_of(&run::build_broker(release)?);
+    let folder = run::root().join("interop/node_clients");
+    let directory = words_of(&folder);
+    std::fs::create_dir_all(folder.join("target")).map_err(|problem| problem.to_string())?;
+    fetched("node_clients", &folder, &folder.join("package-lock.json"), || {
+        run::step("interop node_clients: fetch", &["npm", "ci", "--silent", "--prefix", &directory])
+    })?;
+    let main = words_of(&folder.join("main.mjs"));
+    lane("node_clients", &["node", &main, "--broker", &broker], full, extra)
+}
+
 fn lane(name: &str, words: &[&str], full: bool, extra: &[&str]) -> Result<(), Failure> {
     let mut words = words.to_vec();
     if full {
