@@ -49,6 +49,8 @@ func stories() []story {
 		{"sarama_killed", newSarama, group(options{kill: true})},
 		{"sarama_transactions", newSarama, saramaTransactions(false)},
 		{"sarama_transactions_killed", newSarama, saramaTransactions(true)},
+		{"franz_basics", newFranz, basics(writeFranz)},
+		{"sarama_basics", newSarama, basics(writeSarama)},
 		{"franz_transactions", newFranz, franzTransactions(false, false)},
 		{"franz_transactions_killed", newFranz, franzTransactions(false, true)},
 		{"franz_transactions_consumer", newFranz, franzTransactions(true, true)},
