@@ -617,6 +617,19 @@ async fn transactions_are_ended_by_hand() {
     broker.stop().await;
 }
 
+/// As seen on Kafka 4.4.0: refused as a whole, and nothing is appended.
+#[tokio::test]
+async fn markers_of_no_producer_are_refused() {
+    let (broker, mut connection) = start().await;
+    for (producer, version) in [((-1, 0), 0), ((1, -1), 0), ((1, 0), -1)] {
+        let request = markers(producer, 0, version, &[(TOPIC, 0), ("none", 0)]);
+        let codes = mark(&mut connection, 2, &request).await;
+        assert_eq!(codes, [ErrorCode::UNKNOWN_SERVER_ERROR; 2], "{producer:?} {version}");
+    }
+    assert_eq!(latest(&mut connection, 0).await, 0);
+    broker.stop().await;
+}
+
 /// 12.8 rule 1.
 #[tokio::test]
 async fn markers_need_rights_on_the_cluster() {

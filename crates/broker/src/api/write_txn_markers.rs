@@ -3,11 +3,12 @@
 //!
 //! v2 the version of the transaction (KIP-1228), by which its epochs compare.
 //! 1. CLUSTER_ACTION or ALTER on the cluster       else CLUSTER_AUTHORIZATION_FAILED on every partition
-//! 2. the topic is not an internal one without pending offsets  else INVALID_TOPIC_EXCEPTION
-//! 3. what `broker/src/markers.rs` says: UNKNOWN_TOPIC_OR_PARTITION, KAFKA_STORAGE_ERROR, NOT_LEADER_OR_FOLLOWER,
+//! 2. producer id, epoch and version are not negative  else UNKNOWN_SERVER_ERROR, as Kafka, on every partition
+//! 3. the topic is not an internal one without pending offsets  else INVALID_TOPIC_EXCEPTION
+//! 4. what `broker/src/markers.rs` says: UNKNOWN_TOPIC_OR_PARTITION, KAFKA_STORAGE_ERROR, NOT_LEADER_OR_FOLLOWER,
 //!    INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED
 //!
-//! Kafka would write the marker that rule 2 refuses, where it means nothing.
+//! Kafka would write the marker that rule 3 refuses, where it means nothing.
 
 use std::ops::RangeInclusive;
 
@@ -44,6 +45,9 @@ impl Handler for WriteTxnMarkersRequest {
 }
 
 async fn write(call: &Call, image: &Image, wanted: &WritableTxnMarker) -> WritableTxnMarkerResult {
+    if wanted.producer_id < 0 || wanted.producer_epoch < 0 || wanted.transaction_version < 0 {
+        return result(wanted, |_, _| ErrorCode::UNKNOWN_SERVER_ERROR);
+    }
     let marker = Marker {
         producer_id: wanted.producer_id,
         producer_epoch: wanted.producer_epoch,
