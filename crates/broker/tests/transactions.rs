@@ -690,7 +690,7 @@ async fn transactions_are_listed() {
     assert_eq!(add(&mut connection, 3, ids[0], &[(TOPIC, &[0])]).await, [ErrorCode::NONE]);
     let all = ListTransactionsRequest::default();
     assert_eq!(names(&list(&mut connection, 2, all.clone()).await), ["app-1", "app-2", "b", "c"]);
-    let states = ["Ongoing", "Bogus", "ongoing"].map(Str::from).to_vec();
+    let states = ["Ongoing", "Bogus", "ongoing", "Bogus"].map(Str::from).to_vec();
     let answer =
         list(&mut connection, 0, ListTransactionsRequest { state_filters: states, ..all.clone() }).await;
     assert_eq!(names(&answer), ["app-1"]);

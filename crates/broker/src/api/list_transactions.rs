@@ -4,7 +4,8 @@
 //! 1. the pattern is an expression of RE2  else INVALID_REGULAR_EXPRESSION
 //! 2. every shard is loaded                else COORDINATOR_LOAD_IN_PROGRESS
 //!
-//! Names of states that do not exist are told back and match nothing. Transactional ids without DESCRIBE are left out.
+//! Names of states that do not exist are told back, each once, and match nothing. Transactional ids without DESCRIBE are
+//! left out.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -57,6 +58,8 @@ async fn list(call: &Call, request: ListTransactionsRequest) -> Result<ListTrans
 /// States to look for, none for all, and names that mean none.
 fn states(names: &[Str]) -> (Option<BTreeSet<State>>, Vec<Str>) {
     let states = names.iter().filter_map(|it| State::from_name(&it.to_str())).collect();
-    let unknown = names.iter().filter(|it| !State::is_name(&it.to_str())).cloned().collect();
+    let mut told = BTreeSet::new();
+    let unknown =
+        names.iter().filter(|it| !State::is_name(&it.to_str()) && told.insert(*it)).cloned().collect();
     ((!names.is_empty()).then_some(states), unknown)
 }
