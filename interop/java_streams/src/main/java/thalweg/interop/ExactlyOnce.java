@@ -55,19 +55,26 @@ final class ExactlyOnce implements Main.Scenario {
     }
 
     private static Process start(Lane lane, String application, String input, String output, int number) throws Exception {
+        return start(lane, ExactlyOnce.class, application, input, output, number);
+    }
+
+    /** An instance in a process of its own, with the `main` of a story that knows its topology. */
+    static Process start(Lane lane, Class<?> story, String application, String input, String output, int number) throws Exception {
         Path state = lane.directory.resolve("state-" + number);
         File log = lane.directory.resolve("instance-" + number + ".log").toFile();
         return new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp",
                 System.getProperty("java.class.path"), "-Dorg.slf4j.simpleLogger.defaultLogLevel=info",
-                ExactlyOnce.class.getName(), lane.bootstrap, state.toString(), application, input, output)
+                story.getName(), lane.bootstrap, state.toString(), application, input, output)
             .redirectErrorStream(true).redirectOutput(log).start();
     }
 
     /** An instance that runs until it is killed. */
     public static void main(String[] args) throws Exception {
-        List<String> words = List.of(args);
-        try (WordCount instance = new WordCount(words.get(0), Path.of(words.get(1)), words.get(2), words.get(3), words.get(4), 2,
-                "exactly_once_v2")) {
+        runUntilKilled(List.of(args), WordCount.topology(args[3], args[4]));
+    }
+
+    static void runUntilKilled(List<String> words, org.apache.kafka.streams.Topology topology) throws Exception {
+        try (WordCount instance = new WordCount(words.get(0), Path.of(words.get(1)), words.get(2), topology, 2, "exactly_once_v2")) {
             instance.start();
             while (true) {
                 instance.check();

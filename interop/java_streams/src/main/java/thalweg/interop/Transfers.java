@@ -28,7 +28,7 @@ import org.apache.kafka.streams.kstream.Produced;
 
 /**
  * Transfers between accounts with `exactly_once_v2`: each takes from one account what it gives to another, in two
- * partitions. Balances end exact, and their sum is 0, with two instances and the broker killed.
+ * partitions. Balances end exact, and their sum is 0, with two instances, of which one is killed, and the broker killed.
  */
 final class Transfers implements Main.Scenario {
     private static final int PARTITIONS = 4;
@@ -46,10 +46,11 @@ final class Transfers implements Main.Scenario {
         Random random = new Random(lane.seed);
         Map<String, Long> expected = new TreeMap<>();
         WordCount first = lane.exactlyOnce(application, topology(input, output), 1);
-        WordCount second = lane.exactlyOnce(application, topology(input, output), 2);
+        Process second = ExactlyOnce.start(lane, Transfers.class, application, input, output, 2);
         Properties config = new Properties();
         config.put("bootstrap.servers", lane.bootstrap);
         try (KafkaProducer<String, String> producer = new KafkaProducer<>(config, new StringSerializer(), new StringSerializer())) {
+            Wait.until("both instances have half of the tasks", LIMIT, () -> first.activeTasks().size() == PARTITIONS);
             for (int part = 0; part < 4; part++) {
                 List<Future<?>> sent = new ArrayList<>();
                 for (int i = 0; i < count / 4; i++) {
@@ -69,12 +70,20 @@ final class Transfers implements Main.Scenario {
                     Thread.sleep(300);
                     lane.broker.get().start();
                 }
+                if (part == 2) {
+                    // SIGKILL: its transactions stay open until they time out or its tasks move.
+                    second.destroyForcibly().waitFor();
+                }
             }
+            await(lane, output, expected, first::check);
+        } finally {
+            second.destroyForcibly().waitFor();
         }
-        await(lane, output, expected, () -> {
-            first.check();
-            second.check();
-        });
+    }
+
+    /** An instance that runs until it is killed. */
+    public static void main(String[] args) throws Exception {
+        ExactlyOnce.runUntilKilled(List.of(args), topology(args[3], args[4]));
     }
 
     private static Topology topology(String input, String output) {
