@@ -81,7 +81,10 @@ fn end_with_bump(
     if producer_id != transaction.producer_id && !with_last_epoch {
         return Ok(Err(ErrorCode::INVALID_PRODUCER_ID_MAPPING));
     }
-    let is_retry = with_last_epoch || epoch.checked_add(1) == Some(transaction.producer_epoch);
+    // The highest epoch only fences: who was fenced by it does not get it as the answer to a retry.
+    let has_next =
+        transaction.producer_epoch != i16::MAX && epoch.checked_add(1) == Some(transaction.producer_epoch);
+    let is_retry = with_last_epoch || has_next;
     let has_ended = matches!(state, State::CompleteCommit | State::CompleteAbort);
     if epoch != transaction.producer_epoch && !(has_ended && is_retry) {
         return Ok(Err(ErrorCode::PRODUCER_FENCED));
