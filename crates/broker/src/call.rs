@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
 
 use coordinator::{Caller, Millis};
 use parking_lot::Mutex;
@@ -34,6 +35,8 @@ pub struct Call {
     pub link: Arc<Link>,
     /// Version of the request and of its answer.
     pub version: i16,
+    /// Of a Fetch: how many requests of other kinds had come on the connection before it.
+    pub(crate) arrival: u64,
 }
 
 impl Call {
@@ -45,6 +48,16 @@ impl Call {
     /// The bit field of the `…AuthorizedOperations` response fields.
     pub fn authorized_operations(&self, resource: Resource<'_>) -> i32 {
         authorized_operations(&*self.broker.authorizer, &self.caller, resource)
+    }
+
+    /// Ends when a request that is no Fetch has come on the connection after this one. The connection polls all
+    /// its requests whenever it has started one, so nothing has to wake this.
+    pub(crate) async fn followed(&self) {
+        let is_followed = |_: &mut Context<'_>| match self.link.arrived.load(Ordering::Relaxed) {
+            arrived if arrived > self.arrival => Poll::Ready(()),
+            _ => Poll::Pending,
+        };
+        std::future::poll_fn(is_followed).await;
     }
 
     /// The cluster's metadata as of now.
@@ -89,6 +102,8 @@ pub struct Link {
     pub local: SocketAddr,
     /// A request came.
     entered: AtomicBool,
+    /// Requests that have come, but for Fetches.
+    arrived: AtomicU64,
     /// What the client calls itself, once it did.
     software: OnceLock<Str>,
     holes: Mutex<Vec<(u64, Piece)>>,
@@ -109,6 +124,7 @@ impl Link {
             principal: Str::from_static("User:ANONYMOUS"),
             local,
             entered: AtomicBool::new(false),
+            arrived: AtomicU64::new(0),
             software: OnceLock::new(),
             holes: Mutex::default(),
             next_hole: AtomicU64::new(0),
@@ -151,6 +167,15 @@ impl Link {
     /// True once: at the first request.
     pub(crate) fn enters(&self) -> bool {
         !self.entered.load(Ordering::Relaxed) && !self.entered.swap(true, Ordering::Relaxed)
+    }
+
+    /// Counts a request that comes, and tells how many had come before it; Fetches do not count.
+    pub(crate) fn arrive(&self, is_fetch: bool) -> u64 {
+        if is_fetch {
+            self.arrived.load(Ordering::Relaxed)
+        } else {
+            self.arrived.fetch_add(1, Ordering::Relaxed)
+        }
     }
 
     /// Keeps a part of a file until the answer with the hole goes out.

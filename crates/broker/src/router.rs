@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use coordinator::Caller;
 use wire::frame::{self, RequestHead};
-use wire::{ApiVersionsRequest, Chunk, Request, Response};
+use wire::{ApiVersionsRequest, Chunk, FetchRequest, Request, Response};
 
 use crate::api::{Api, api_versions};
 use crate::broker::Broker;
@@ -96,7 +96,8 @@ fn call(broker: &Arc<Broker>, link: &Arc<Link>, head: &RequestHead) -> Call {
     if link.enters() {
         broker.departures.enter(link, &caller.client_id);
     }
-    Call { broker: broker.clone(), caller, link: link.clone(), version: head.version }
+    let arrival = link.arrive(head.key == <FetchRequest as Request>::KEY);
+    Call { broker: broker.clone(), caller, link: link.clone(), version: head.version, arrival }
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use wire::produce::request::{PartitionProduceData, TopicProduceData};
 use wire::produce::response::PartitionProduceResponse;
 use wire::{
     DeleteRecordsRequest, ErrorCode, FetchRequest, FetchResponse, InitProducerIdRequest, ListOffsetsRequest,
-    Message, OffsetForLeaderEpochRequest, ProduceRequest, Records, Request, Str, Uuid,
+    Message, MetadataRequest, OffsetForLeaderEpochRequest, ProduceRequest, Records, Request, Str, Uuid,
 };
 
 const TOPIC: &str = "t";
@@ -335,6 +335,30 @@ async fn what_is_absent_does_not_end_a_long_poll_but_a_failed_read_does() {
     let part = parts(&response)[0];
     assert_eq!((part.error_code, part.high_watermark), (ErrorCode::OFFSET_OUT_OF_RANGE, -1));
     assert_eq!(part.aborted_transactions, None);
+    broker.stop().await;
+}
+
+/// deviations.md: a request behind a long poll does not wait for its end, but a second Fetch changes nothing.
+#[tokio::test]
+async fn a_long_poll_yields_to_what_waits_behind_it() {
+    let (broker, mut consumer, _) = start(1).await;
+    let mut producer = broker.connect().await;
+    let mut request = fetch(vec![from(0, 0)]);
+    request.max_wait_ms = i32::MAX;
+    for _ in 0..2 {
+        consumer.send(12, &request).await.unwrap();
+    }
+    append(&mut producer, 0, &["news"]).await;
+    for _ in 0..2 {
+        let response = soon(consumer.receive::<FetchRequest>(12)).await;
+        assert_eq!(all(&response), [(0, vec!["news".to_owned()])]);
+    }
+    request.topics[0].partitions[0].fetch_offset = 1;
+    consumer.send(12, &request).await.unwrap();
+    consumer.send(12, &MetadataRequest::default()).await.unwrap();
+    let response = soon(consumer.receive::<FetchRequest>(12)).await;
+    assert_eq!(all(&response), [(0, vec![])]);
+    soon(consumer.receive::<MetadataRequest>(12)).await;
     broker.stop().await;
 }
 

@@ -19,7 +19,10 @@
 //! 9. start ≤ offset ≤ end                 else OFFSET_OUT_OF_RANGE
 //! 10. the log can be read                 else KAFKA_STORAGE_ERROR (below v6 NOT_LEADER_OR_FOLLOWER)
 //!
-//! Rules 6 to 10 end a long poll at once, the others do not (K-11). Otherwise it ends with `min_bytes` or with time.
+//! Rules 6 to 10 end a long poll at once, the others do not (K-11). Otherwise it ends with `min_bytes` or with time,
+//! or when another request waits behind it on its connection (`thalweg.fetch.yield`): answers go out in order, and
+//! a consumer that asks where a new partition begins would wait for the poll of the others. Another Fetch behind it
+//! ends nothing, else a client that sends two at a time would never wait.
 //! All whole batches that fit into `max_bytes` and the partition's own limit are given, and one even if it does not
 //! fit, for the first partition with data. The preferred replica is always -1: there is one replica.
 //!
@@ -31,6 +34,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
+use catalog::config::Profile;
 use catalog::{Image, PartitionInfo};
 use storage::partition::{EpochEnd, Isolation, Partition, ReadError, ReadResult, ReadSpec, Waiter};
 use storage::{Ends, Slices};
@@ -91,11 +95,15 @@ struct Limits {
     max_wait: Duration,
     isolation: Isolation,
     is_follower: bool,
+    /// The wait ends when another request waits behind this one.
+    yields: bool,
 }
 
 impl Limits {
     fn new(call: &Call, request: &FetchRequest) -> Self {
-        let max_bytes = request.max_bytes.min(call.image().broker().fetch_max_bytes);
+        let image = call.image();
+        let settings = image.broker();
+        let max_bytes = request.max_bytes.min(settings.fetch_max_bytes);
         let max_bytes = usize::try_from(max_bytes).unwrap_or(0);
         let replica_id =
             if call.version >= 15 { request.replica_state.replica_id } else { request.replica_id };
@@ -105,6 +113,7 @@ impl Limits {
             max_wait: Duration::from_millis(u64::try_from(request.max_wait_ms).unwrap_or(0)),
             isolation: isolation(request.isolation_level),
             is_follower: replica_id >= 0,
+            yields: settings.thalweg_fetch_yield && settings.thalweg_profile == Profile::Thalweg,
         }
     }
 }
@@ -166,9 +175,12 @@ impl Fetch {
                     waiter.watch(tag, log.ends(), part.seen);
                 }
             }
-            match timeout_at(deadline, waiter.changed()).await {
-                Ok(changed) => news = changed,
-                Err(_elapsed) => return,
+            tokio::select! {
+                changed = timeout_at(deadline, waiter.changed()) => match changed {
+                    Ok(changed) => news = changed,
+                    Err(_elapsed) => return,
+                },
+                () = self.call.followed(), if self.limits.yields => return,
             }
             self.read(&news, false).await;
         }

@@ -51,6 +51,7 @@ settings! {
     thalweg_flush_background_ms: i64 = "thalweg.flush.background.ms",
     thalweg_snapshot_ms: i64 = "thalweg.snapshot.ms",
     thalweg_open_files_max: i32 = "thalweg.open.files.max",
+    thalweg_fetch_yield: bool = "thalweg.fetch.yield",
     thalweg_streams_topology_descriptions: bool = "thalweg.streams.topology.descriptions",
     thalweg_streams_warmup_timeout_ms: i64 = "thalweg.streams.warmup.timeout.ms",
     thalweg_group_streams_adaptive_heartbeat: bool = "thalweg.group.streams.adaptive.heartbeat",

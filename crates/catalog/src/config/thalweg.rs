@@ -39,6 +39,9 @@ pub(super) const ROWS: &[Row] = &[
     Row::broker("thalweg.open.files.max", Int, Some("8192"))
         .at_least(16)
         .honoured("Files of segments that are held open."),
+    Row::broker("thalweg.fetch.yield", Boolean, Some("true")).cluster_wide().honoured(
+        "Whether a Fetch that waits for records is answered at once when another request waits behind it on its connection. Off with the profile `kafka`.",
+    ),
     Row::broker("thalweg.streams.topology.descriptions", Boolean, Some("true")).honoured(
         "Whether streams groups are asked for the description of their topology, which is then kept with the group (KIP-1331). With the profile `kafka` never.",
     ),
