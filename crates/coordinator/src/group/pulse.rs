@@ -5,7 +5,7 @@
 
 use crate::machine::Millis;
 
-/// I-2: the lengths that are told beside the configured one. Few, so that clients, which log each
+/// I-2: the lengths that are told beside the configured one and known ends. Few, so that clients, which log each
 /// change, log little; none shorter, because a client that beats while its last beat is unanswered
 /// spins (CR-12).
 pub const STEPS: [Millis; 4] = [SHORT, 1_000, 2_000, 3_000];
@@ -79,4 +79,15 @@ pub fn step(steps: &[Millis], wanted: Millis, slowest_answer: Millis, configured
     let least = wanted.max(slowest_answer);
     let step = steps.iter().find(|it| **it >= least).and_then(|it| i32::try_from(*it).ok());
     step.map_or(configured, |it| it.min(configured))
+}
+
+/// I-3: the time to a known end, to the next 100 ms, since it is told once and not in turn with others; a step
+/// where the broker's own answers take longer (I-7).
+pub fn until(steps: &[Millis], wanted: Millis, slowest_answer: Millis, configured: i32) -> i32 {
+    const GRAIN: Millis = 100;
+    let exact = (wanted.max(SHORT).saturating_add(GRAIN - 1) / GRAIN).saturating_mul(GRAIN);
+    if slowest_answer > exact {
+        return step(steps, wanted, slowest_answer, configured);
+    }
+    i32::try_from(exact).map_or(configured, |it| it.min(configured))
 }

@@ -45,6 +45,14 @@ pub(super) struct Rhythm<'a> {
     pub delayed_until: Option<Millis>,
 }
 
+/// How long a member shall wait.
+enum Wait {
+    /// To an end that is known (I-3).
+    Until(Millis),
+    /// To one that is guessed, in steps (I-2).
+    About(Millis),
+}
+
 impl Rhythm<'_> {
     pub(super) fn tell(&self) -> Told {
         // I-1 and CR-10: clients give the source topics two of the intervals that they were told.
@@ -53,7 +61,10 @@ impl Rhythm<'_> {
             return Told { interval_ms: self.configured, waits: None };
         }
         let waits = self.waits_for().map(|what| (what, self.waits_since(what)));
-        let told = |wanted| pulse::step(&STEPS, wanted, self.slowest_answer, self.configured);
+        let told = |wait| match wait {
+            Wait::Until(wanted) => pulse::until(&STEPS, wanted, self.slowest_answer, self.configured),
+            Wait::About(wanted) => pulse::step(&STEPS, wanted, self.slowest_answer, self.configured),
+        };
         Told { interval_ms: self.wanted(waits).map_or(self.configured, told), waits }
     }
 
@@ -75,18 +86,20 @@ impl Rhythm<'_> {
     }
 
     /// How long the member's wait takes; `None` for the configured interval.
-    fn wanted(&self, waits: Option<(WaitsFor, Millis)>) -> Option<Millis> {
-        let to_end = self.delayed_until.map(|end| end - self.now);
+    fn wanted(&self, waits: Option<(WaitsFor, Millis)>) -> Option<Wait> {
+        let to_end = self.delayed_until.map(|end| Wait::Until(end - self.now));
         let is_within = |since: Millis, patience: Millis| self.now - since < patience;
         match waits {
             // I-4, also while the first assignment is delayed: once it is due the topics should be known.
-            Some((WaitsFor::Topics, since)) => is_within(since, TOPICS_PATIENCE).then_some(SHORT).or(to_end),
+            Some((WaitsFor::Topics, since)) => {
+                is_within(since, TOPICS_PATIENCE).then_some(Wait::About(SHORT)).or(to_end)
+            }
             // I-3: a known end.
             Some((WaitsFor::Release, _)) | None if to_end.is_some() => to_end,
-            Some((WaitsFor::Release, since)) => self.release().wanted(self.now, since),
+            Some((WaitsFor::Release, since)) => self.release().wanted(self.now, since).map(Wait::About),
             // I-6: the answer to a join is followed by another heartbeat at once anyway.
             None if self.request_epoch == JOIN => None,
-            None => self.is_small.then_some(REST),
+            None => self.is_small.then_some(Wait::About(REST)),
         }
     }
 
