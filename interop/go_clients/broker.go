@@ -18,6 +18,8 @@ var settings = []string{
 	"group.consumer.heartbeat.interval.ms=2000",
 	"offsets.topic.num.partitions=4",
 	"transaction.state.log.num.partitions=4",
+	"transaction.abort.timed.out.transaction.cleanup.interval.ms=500",
+	"group.min.session.timeout.ms=1000",
 }
 
 // broker is `PROGRAM serve` on one loopback port in a directory of its own, or a running one that is not killed.

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 type story struct {
@@ -54,6 +56,9 @@ func stories() []story {
 		{"franz_transactions", newFranz, franzTransactions(false, false)},
 		{"franz_transactions_killed", newFranz, franzTransactions(false, true)},
 		{"franz_transactions_consumer", newFranz, franzTransactions(true, true)},
+		{"franz_chain", newFranz, franzChain(kgo.CooperativeStickyBalancer(), false, false)},
+		{"franz_chain_killed", newFranz, franzChain(kgo.RangeBalancer(), false, true)},
+		{"franz_chain_consumer", newFranz, franzChain(kgo.RangeBalancer(), true, true)},
 	}
 }
 
