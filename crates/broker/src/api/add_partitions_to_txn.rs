@@ -9,11 +9,14 @@
 //! 1. v0–3: WRITE on the transactional id  else TRANSACTIONAL_ID_AUTHORIZATION_FAILED for all partitions
 //! 2. v0–3: WRITE on the topic, which is not internal  else TOPIC_AUTHORIZATION_FAILED
 //! 3. the partition exists                 else UNKNOWN_TOPIC_OR_PARTITION
-//!    if 2 or 3 failed for any, the others get OPERATION_NOT_ATTEMPTED
+//!    if 2 or 3 failed for any, the others get OPERATION_NOT_ATTEMPTED, and nothing is added
 //! 4. the transactional id is not empty    else INVALID_REQUEST
 //! 5. its coordinator is here and loaded   else NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS
 //! 6. what `coordinator/src/txn/partitions.rs` checks: INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED,
 //!    CONCURRENT_TRANSACTIONS; to verify also TRANSACTION_ABORTABLE
+//!
+//! Where one code holds for all partitions, the answer has the topics of the request as they stand there, twice or without
+//! partitions; else each topic once with each of its partitions once. To add no partition begins a transaction too.
 //!
 //! A request of v4+ without transactions gets an empty answer; Kafka never answers it (`broker-core.md` 29).
 
@@ -48,7 +51,7 @@ impl Handler for AddPartitionsToTxnRequest {
                 topics: request.v3_and_below_topics,
                 ..Default::default()
             };
-            let results_by_topic_v3_and_below = by_topic(add(&call, transaction).await);
+            let results_by_topic_v3_and_below = add(&call, transaction).await;
             return AddPartitionsToTxnResponse { results_by_topic_v3_and_below, ..Default::default() };
         }
         if !call.allow(Operation::ClusterAction, Resource::Cluster) {
@@ -58,7 +61,7 @@ impl Handler for AddPartitionsToTxnRequest {
         let mut results_by_transaction = Vec::with_capacity(request.transactions.len());
         for transaction in request.transactions {
             let transactional_id = transaction.transactional_id.clone();
-            let topic_results = by_topic(add(&call, transaction).await);
+            let topic_results = add(&call, transaction).await;
             results_by_transaction.push(AddPartitionsToTxnResult {
                 transactional_id,
                 topic_results,
@@ -71,22 +74,20 @@ impl Handler for AddPartitionsToTxnRequest {
 
 type Results = Vec<(TopicPartition, ErrorCode)>;
 
-async fn add(call: &Call, transaction: AddPartitionsToTxnTransaction) -> Results {
-    let id = transaction.transactional_id;
+async fn add(call: &Call, transaction: AddPartitionsToTxnTransaction) -> Vec<AddPartitionsToTxnTopicResult> {
+    let (id, topics) = (transaction.transactional_id, transaction.topics);
     let is_client = call.version < OF_BROKERS;
-    let named = named(transaction.topics);
     if is_client && !call.allow(Operation::Write, Resource::TransactionalId(id.as_bytes())) {
-        return all(named, ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
+        return as_named(topics, ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
     }
-    let mut seen = BTreeSet::new();
-    let partitions: Vec<_> = named.iter().filter(|it| seen.insert(*it)).cloned().collect();
+    let partitions = named(&topics);
     let checked: Results = partitions.iter().map(|it| check(call, is_client, it)).collect();
     if checked.iter().any(|(_, code)| *code != ErrorCode::NONE) {
         let attempted = |code| match code {
             ErrorCode::NONE => ErrorCode::OPERATION_NOT_ATTEMPTED,
             code => code,
         };
-        return checked.into_iter().map(|(it, code)| (it, attempted(code))).collect();
+        return by_topic(checked.into_iter().map(|(it, code)| (it, attempted(code))));
     }
     let verify_only = transaction.verify_only;
     let question = AddPartitions {
@@ -98,18 +99,12 @@ async fn add(call: &Call, transaction: AddPartitionsToTxnTransaction) -> Results
     };
     let client_version = if is_client { 0 } else { 2 };
     let codes = txn::add(&call.broker, call.caller.clone(), question, client_version).await;
-    match codes.first() {
-        // They are added all or none, so that there is one answer; Kafka gives it to doubles too.
-        Some(code) if !verify_only => {
-            let code = if is_client { super::fenced(*code, call.version, 2) } else { *code };
-            all(named, code)
-        }
-        Some(_) | None => partitions.into_iter().zip(codes).collect(),
+    if verify_only {
+        return by_topic(partitions.into_iter().zip(codes));
     }
-}
-
-fn all(partitions: Vec<TopicPartition>, code: ErrorCode) -> Results {
-    partitions.into_iter().map(|it| (it, code)).collect()
+    // They are added all or none, so that there is one code.
+    let code = codes.first().copied().unwrap_or(ErrorCode::NONE);
+    as_named(topics, if is_client { super::fenced(code, call.version, 2) } else { code })
 }
 
 /// Rules 2 and 3.
@@ -130,17 +125,28 @@ fn check(call: &Call, is_client: bool, partition: &TopicPartition) -> (TopicPart
     (partition.clone(), code)
 }
 
-/// In the order in which they are named.
-fn named(topics: Vec<AddPartitionsToTxnTopic>) -> Vec<TopicPartition> {
-    let named = topics.into_iter().flat_map(|topic| {
-        let name = topic.name;
-        topic.partitions.into_iter().map(move |index| TopicPartition { topic: name.clone(), index })
-    });
-    named.collect()
+/// Each once, in the order in which they are named first.
+fn named(topics: &[AddPartitionsToTxnTopic]) -> Vec<TopicPartition> {
+    let mut seen = BTreeSet::new();
+    let each = topics.iter().flat_map(|topic| topic.partitions.iter().map(|index| (&topic.name, *index)));
+    each.filter(|it| seen.insert(*it))
+        .map(|(name, index)| TopicPartition { topic: name.clone(), index })
+        .collect()
 }
 
-/// A topic that is named twice is answered once.
-fn by_topic(results: Results) -> Vec<AddPartitionsToTxnTopicResult> {
+fn as_named(topics: Vec<AddPartitionsToTxnTopic>, code: ErrorCode) -> Vec<AddPartitionsToTxnTopicResult> {
+    let topic = |topic: AddPartitionsToTxnTopic| AddPartitionsToTxnTopicResult {
+        name: topic.name,
+        results_by_partition: topic.partitions.into_iter().map(|index| result(index, code)).collect(),
+        ..Default::default()
+    };
+    topics.into_iter().map(topic).collect()
+}
+
+/// Each topic once.
+fn by_topic(
+    results: impl Iterator<Item = (TopicPartition, ErrorCode)>,
+) -> Vec<AddPartitionsToTxnTopicResult> {
     let mut topics: Vec<AddPartitionsToTxnTopicResult> = Vec::new();
     let mut places = BTreeMap::new();
     for (TopicPartition { topic, index }, code) in results {
@@ -149,12 +155,12 @@ fn by_topic(results: Results) -> Vec<AddPartitionsToTxnTopicResult> {
             topics.len() - 1
         });
         if let Some(topic) = topics.get_mut(place) {
-            topic.results_by_partition.push(AddPartitionsToTxnPartitionResult {
-                partition_index: index,
-                partition_error_code: code,
-                ..Default::default()
-            });
+            topic.results_by_partition.push(result(index, code));
         }
     }
     topics
+}
+
+fn result(partition_index: i32, partition_error_code: ErrorCode) -> AddPartitionsToTxnPartitionResult {
+    AddPartitionsToTxnPartitionResult { partition_index, partition_error_code, ..Default::default() }
 }

@@ -5,21 +5,22 @@
 //! (KIP-516); v15 replica state (KIP-903); v16 leader endpoints (KIP-951); v17, v18 fields of followers.
 //!
 //! Of the whole request:
-//! 1. its session is known                 else FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH or
+//! 1. its isolation level is known         else INVALID_REQUEST; below v13 for each partition too, before v7 only there
+//! 2. its session is known                 else FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH or
 //!    FETCH_SESSION_TOPIC_ID_ERROR, and nothing else is answered
 //!
 //! Of each partition, in the order of the session:
-//! 2. a follower: CLUSTER_ACTION           else TOPIC_AUTHORIZATION_FAILED
-//! 3. v13: the topic id is known           else UNKNOWN_TOPIC_ID (K-5: if it was known in this session, rule 5)
-//! 4. a consumer: READ on the topic        else TOPIC_AUTHORIZATION_FAILED
-//! 5. the partition exists                 else UNKNOWN_TOPIC_OR_PARTITION
-//! 6. its log is open                      else KAFKA_STORAGE_ERROR; no follower is known: NOT_LEADER_OR_FOLLOWER
-//! 7. current leader epoch                 else FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH
-//! 8. the last epoch was not cut off       else a diverging epoch without an error, or OFFSET_OUT_OF_RANGE
-//! 9. start ≤ offset ≤ end                 else OFFSET_OUT_OF_RANGE
-//! 10. the log can be read                 else KAFKA_STORAGE_ERROR (below v6 NOT_LEADER_OR_FOLLOWER)
+//! 3. a follower: CLUSTER_ACTION           else TOPIC_AUTHORIZATION_FAILED
+//! 4. v13: the topic id is known           else UNKNOWN_TOPIC_ID (K-5: if it was known in this session, rule 6)
+//! 5. a consumer: READ on the topic        else TOPIC_AUTHORIZATION_FAILED
+//! 6. the partition exists                 else UNKNOWN_TOPIC_OR_PARTITION
+//! 7. its log is open                      else KAFKA_STORAGE_ERROR; no follower is known: NOT_LEADER_OR_FOLLOWER
+//! 8. current leader epoch                 else FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH
+//! 9. the last epoch was not cut off       else a diverging epoch without an error, or OFFSET_OUT_OF_RANGE
+//! 10. start ≤ offset ≤ end                else OFFSET_OUT_OF_RANGE
+//! 11. the log can be read                 else KAFKA_STORAGE_ERROR (below v6 NOT_LEADER_OR_FOLLOWER)
 //!
-//! Rules 6 to 10 end a long poll at once, the others do not (K-11). Otherwise it ends with `min_bytes` or with time,
+//! Rules 7 to 11 end a long poll at once, the others do not (K-11). Otherwise it ends with `min_bytes` or with time,
 //! or when another request waits behind it on its connection (`thalweg.fetch.yield`): answers go out in order, and
 //! a consumer that asks where a new partition begins would wait for the poll of the others. Another Fetch behind it
 //! ends nothing, else a client that sends two at a time would never wait.
@@ -39,6 +40,7 @@ use catalog::{Image, PartitionInfo};
 use storage::partition::{EpochEnd, Isolation, Partition, ReadError, ReadResult, ReadSpec, Waiter};
 use storage::{Ends, Slices};
 use tokio::time::{Instant, timeout_at};
+use wire::fetch::request::FetchTopic;
 use wire::fetch::response::{
     AbortedTransaction, EpochEndOffset, FetchableTopicResponse, LeaderIdAndEpoch, NodeEndpoint, PartitionData,
 };
@@ -53,7 +55,10 @@ impl Handler for FetchRequest {
     const SERVED: RangeInclusive<i16> = 4..=18;
 
     async fn handle(call: Call, request: Self) -> FetchResponse {
-        let limits = Limits::new(&call, &request);
+        let limits = match Limits::new(&call, &request) {
+            Ok(limits) => limits,
+            Err(error_code) => return refusal(call.version, request, error_code),
+        };
         let asked = Asked {
             session_id: request.session_id,
             session_epoch: request.session_epoch,
@@ -72,9 +77,35 @@ impl Handler for FetchRequest {
     }
 }
 
-/// Isolation level of a request. Unknown levels get what is safe.
-pub(super) fn isolation(level: i8) -> Isolation {
-    if level == 0 { Isolation::ReadUncommitted } else { Isolation::ReadCommitted }
+/// Isolation level of a request.
+pub(super) fn isolation(level: i8) -> Result<Isolation, ErrorCode> {
+    match level {
+        0 => Ok(Isolation::ReadUncommitted),
+        1 => Ok(Isolation::ReadCommitted),
+        _ => Err(ErrorCode::INVALID_REQUEST),
+    }
+}
+
+/// Nothing is looked at. Where topics have names each partition is told too: before v7 there is no other place.
+fn refusal(version: i16, request: FetchRequest, error_code: ErrorCode) -> FetchResponse {
+    let topics = if version < 13 { request.topics } else { Vec::new() };
+    let partition = |partition_index| PartitionData {
+        partition_index,
+        error_code,
+        high_watermark: -1,
+        aborted_transactions: Some(Vec::new()),
+        records: Some(Records::EMPTY),
+        ..Default::default()
+    };
+    let topic = |topic: FetchTopic| FetchableTopicResponse {
+        topic: topic.topic,
+        partitions: topic.partitions.into_iter().map(|it| partition(it.partition)).collect(),
+        ..Default::default()
+    };
+    let responses = topics.into_iter().map(topic).collect();
+    // The code of the whole came with sessions.
+    let error_code = if version < 7 { ErrorCode::NONE } else { error_code };
+    FetchResponse { error_code, responses, ..Default::default() }
 }
 
 /// What a client is told about a read that failed.
@@ -100,21 +131,21 @@ struct Limits {
 }
 
 impl Limits {
-    fn new(call: &Call, request: &FetchRequest) -> Self {
+    fn new(call: &Call, request: &FetchRequest) -> Result<Self, ErrorCode> {
         let image = call.image();
         let settings = image.broker();
         let max_bytes = request.max_bytes.min(settings.fetch_max_bytes);
         let max_bytes = usize::try_from(max_bytes).unwrap_or(0);
         let replica_id =
             if call.version >= 15 { request.replica_state.replica_id } else { request.replica_id };
-        Self {
+        Ok(Self {
             max_bytes,
             min_bytes: usize::try_from(request.min_bytes).unwrap_or(0).min(max_bytes),
             max_wait: Duration::from_millis(u64::try_from(request.max_wait_ms).unwrap_or(0)),
-            isolation: isolation(request.isolation_level),
+            isolation: isolation(request.isolation_level)?,
             is_follower: replica_id >= 0,
             yields: settings.thalweg_fetch_yield && settings.thalweg_profile == Profile::Thalweg,
-        }
+        })
     }
 }
 
@@ -262,7 +293,7 @@ enum Stop {
 
 type Found = ((Uuid, i32), Arc<Partition>);
 
-/// Rules 3 to 6.
+/// Rules 4 to 7.
 fn find(call: &Call, image: &Image, want: &mut Want) -> Result<Found, Stop> {
     let topic = match &want.topic {
         TopicKey::Id(id) => image.topic_by_id(*id),
@@ -296,7 +327,7 @@ enum Look {
     Diverging(EpochEnd),
 }
 
-/// Rules 7 to 10.
+/// Rules 8 to 11.
 async fn look(log: &Partition, want: &Want, spec: ReadSpec) -> Result<Look, ReadError> {
     log.check_epoch(want.current_leader_epoch)?;
     if let Some(end) = log.diverging(want.last_fetched_epoch, want.fetch_offset)? {

@@ -5,11 +5,12 @@
 //! v10 timeout (KIP-1075), which only tiered logs need.
 //! 1. DESCRIBE on the topic                else TOPIC_AUTHORIZATION_FAILED
 //! 2. the partition is named once          else INVALID_REQUEST, told once
-//! 3. this version has the timestamp       else UNSUPPORTED_VERSION
-//! 4. the partition exists                 else UNKNOWN_TOPIC_OR_PARTITION
-//! 5. its log is open                      else KAFKA_STORAGE_ERROR
-//! 6. current leader epoch                 else FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH
-//! 7. the log can be read                  else KAFKA_STORAGE_ERROR or NOT_LEADER_OR_FOLLOWER
+//! 3. the isolation level is known         else INVALID_REQUEST
+//! 4. this version has the timestamp       else UNSUPPORTED_VERSION
+//! 5. the partition exists                 else UNKNOWN_TOPIC_OR_PARTITION
+//! 6. its log is open                      else KAFKA_STORAGE_ERROR
+//! 7. current leader epoch                 else FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH
+//! 8. the log can be read                  else KAFKA_STORAGE_ERROR or NOT_LEADER_OR_FOLLOWER
 //!
 //! What is not found is -1 without an error. Readers see what is durable: an answer takes the end that it finds and
 //! waits for its flush, so that a client finds its own writes whatever acks they had.
@@ -60,7 +61,10 @@ impl Handler for ListOffsetsRequest {
                 } else if twice.contains(&id) {
                     Err(ErrorCode::INVALID_REQUEST)
                 } else {
-                    find(&call, topic, partition, isolation).await
+                    match isolation {
+                        Ok(isolation) => find(&call, topic, partition, isolation).await,
+                        Err(code) => Err(code),
+                    }
                 };
                 partitions.push(entry(call.version, partition.partition_index, found));
             }
@@ -77,7 +81,7 @@ fn named_twice(request: &ListOffsetsRequest) -> BTreeSet<(&Str, i32)> {
     all.filter(|it| !seen.insert(*it)).collect()
 }
 
-/// Rules 3 to 7.
+/// Rules 4 to 8.
 async fn find(
     call: &Call,
     topic: Option<&Topic>,
