@@ -18,6 +18,7 @@ use crate::partitions::Partitions;
 use crate::producer_ids::ProducerIds;
 use crate::settings::Limits;
 use crate::shards::Shards;
+use crate::txn::Endings;
 
 /// The shared handles of one running broker.
 pub struct Broker {
@@ -32,6 +33,8 @@ pub struct Broker {
     pub groups: Arc<Shards<GroupShard>>,
     /// Transactional ids and their transactions.
     pub transactions: Arc<Shards<TxnShard>>,
+    /// Told when a transaction has its markers.
+    pub(crate) endings: Arc<Endings>,
     /// Ends transactions on their partitions.
     pub markers: Arc<Markers>,
     pub producer_ids: ProducerIds,

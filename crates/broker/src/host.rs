@@ -17,7 +17,7 @@ use coordinator::{
 };
 use storage::partition::{AppendError, Guard, Isolation, Origin, Partition, ReadSpec};
 use storage::{Ends, Slice, Slices};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Sleep, sleep};
 use tracing::warn;
@@ -94,6 +94,11 @@ impl<R> Asker<R> {
 pub(crate) trait RunTask<M: Machine>: Send + Sync + 'static {
     /// `image` is that of the step that asked.
     fn run(&self, task: M::Task, image: Arc<Image>) -> Pin<Box<dyn Future<Output = M::TaskResult> + Send>>;
+
+    /// Who is told when the machine has taken this result.
+    fn awaits(&self, _result: &M::TaskResult) -> Option<Arc<Notify>> {
+        None
+    }
 }
 
 /// Why a host ended.
@@ -168,6 +173,7 @@ where
         loop {
             alarm.as_mut().set(self.wake_at(), &self.clock);
             let mut events = Vec::new();
+            let mut awaits = None;
             tokio::select! {
                 taken = mailbox.recv_many(&mut letters, ROUND_MAX) => {
                     if taken == 0 {
@@ -181,12 +187,18 @@ where
                     }
                 }
                 Some(done) = self.tasks.join_next() => match done {
-                    Ok((task, result)) => events.push(Event::Done(task, result)),
+                    Ok((task, result)) => {
+                        awaits = self.runner.awaits(&result);
+                        events.push(Event::Done(task, result));
+                    }
                     Err(error) => return Ended::Refused(format!("a task failed: {error}")),
                 },
             }
             if let Err(reason) = self.turn(&mut letters, events) {
                 return Ended::Refused(reason);
+            }
+            if let Some(awaits) = awaits {
+                awaits.notify_waiters();
             }
         }
     }

@@ -171,6 +171,7 @@ async fn open(
         partitions,
         groups,
         transactions,
+        endings: txn_tasks.endings.clone(),
         markers,
         producer_ids: ProducerIds::default(),
         internal_topics: InternalTopics::default(),

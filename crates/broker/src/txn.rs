@@ -3,10 +3,14 @@
 //! A transactional batch or offset commit for a partition without open transaction of its producer is
 //! checked first: the transaction must have the partition, or get it now.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
 use coordinator::Caller;
 use coordinator::txn::{AddPartitions, TopicPartition, TxnReply, TxnRequest};
+use tokio::sync::Notify;
 use tracing::error;
-use wire::ErrorCode;
+use wire::{ErrorCode, Str};
 
 use crate::broker::Broker;
 
@@ -14,6 +18,24 @@ use crate::broker::Broker;
 pub(crate) const TRANSACTIONS_TOPIC: &str = "__transaction_state";
 /// Level of `transaction.version` of a producer whose partitions are added on its behalf.
 const IMPLICIT: i16 = 2;
+
+/// Tells who waits for the end of a transaction that its markers are written. Transactional ids share places, so one may
+/// be told for nothing.
+#[derive(Default)]
+pub(crate) struct Endings {
+    places: [Arc<Notify>; PLACES],
+}
+
+const PLACES: usize = 32;
+
+impl Endings {
+    pub(crate) fn of(&self, transactional_id: &Str) -> Arc<Notify> {
+        let mut hasher = DefaultHasher::new();
+        transactional_id.hash(&mut hasher);
+        let place = usize::try_from(hasher.finish() % PLACES as u64).unwrap_or_default();
+        self.places.get(place).cloned().unwrap_or_default()
+    }
+}
 
 /// Asks the coordinator about each partition, in their order: is it in the ongoing transaction
 /// (`verify_only`), or add it.

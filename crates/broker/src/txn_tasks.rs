@@ -6,17 +6,20 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use catalog::Image;
 use coordinator::txn::{TopicPartition, TxnShard, TxnTask, TxnTaskResult, WriteMarkers};
+use tokio::sync::Notify;
 use tracing::{info, warn};
 use wire::ErrorCode;
 
 use crate::broker::Broker;
 use crate::host::RunTask;
 use crate::markers::Marker;
+use crate::txn::Endings;
 
 /// Runs the tasks of transaction shards. The broker is made after it.
 #[derive(Default)]
 pub(crate) struct TxnTasks {
     broker: OnceLock<Weak<Broker>>,
+    pub(crate) endings: Arc<Endings>,
 }
 
 impl TxnTasks {
@@ -38,6 +41,13 @@ impl RunTask<TxnShard> for TxnTasks {
                 TxnTask::WriteMarkers(it) => write_markers(&broker, it, &image).await,
             }
         })
+    }
+
+    fn awaits(&self, result: &TxnTaskResult) -> Option<Arc<Notify>> {
+        match result {
+            TxnTaskResult::Markers { transactional_id, .. } => Some(self.endings.of(transactional_id)),
+            TxnTaskResult::NextId(_) => None,
+        }
     }
 }
 

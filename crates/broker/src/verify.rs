@@ -6,13 +6,14 @@
 //! * TRANSACTION_ABORTABLE (the transaction does not have the partition): INVALID_TXN_STATE for clients that don't
 //!   know it
 //! * CONCURRENT_TRANSACTIONS while partitions are added: asked again for a while, since a producer of transactions v2
-//!   begins its next one while the markers of the last are on their way
+//!   begins its next one while the markers of the last are on their way; at once when they are written
 //! * anything else: as it is; each API has its own view of it
 
+use std::pin::pin;
 use std::time::Duration;
 
 use coordinator::txn::{AddPartitions, TopicPartition};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, timeout};
 use wire::{ErrorCode, Str};
 
 use crate::broker::Broker;
@@ -71,13 +72,18 @@ pub(crate) async fn ask(
     };
     let millis = |millis: i32| Duration::from_millis(u64::try_from(millis).unwrap_or(0));
     let deadline = Instant::now() + millis(patience);
+    let ending = broker.endings.of(question.transactional_id);
     loop {
+        // What ends after the question was asked is heard of.
+        let mut ended = pin!(ending.notified());
+        ended.as_mut().enable();
         let codes = once(broker, question, partitions).await;
         let is_early = codes.contains(&ErrorCode::CONCURRENT_TRANSACTIONS);
         if !is_early || question.mode != Mode::Add || Instant::now() >= deadline {
             return codes;
         }
-        sleep(millis(pause)).await;
+        // The pause too: a transaction may end otherwise, as by a load of its coordinator.
+        let _ = timeout(millis(pause), ended).await;
     }
 }
 
