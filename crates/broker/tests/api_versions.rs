@@ -57,7 +57,7 @@ async fn features_come_with_an_epoch_and_only_as_versions_can_read_them() {
         assert!(answer.finalized_features_epoch >= 0);
         let level = answer.finalized_features.iter().find(|it| it.name == streams).unwrap();
         assert_eq!((level.min_version_level, level.max_version_level), (1, 1));
-        // Producers choose their protocol by it.
+        // Producers choose their protocol by it (trap 7).
         let transactions = Str::from("transaction.version");
         let level = answer.finalized_features.iter().find(|it| it.name == transactions).unwrap();
         assert_eq!((level.min_version_level, level.max_version_level), (2, 2));

@@ -268,7 +268,7 @@ async fn partitions_that_were_not_added_are_refused_by_version() {
     broker.stop().await;
 }
 
-/// 9.5: what the coordinator says, as a producer may hear it.
+/// 9.5: what the coordinator says, as a producer may hear it; trap 24: never as PRODUCER_FENCED.
 #[tokio::test]
 async fn wrong_producers_are_refused() {
     let (broker, mut connection) = start().await;

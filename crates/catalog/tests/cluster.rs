@@ -21,6 +21,7 @@ fn finalized(features: &Features) -> Vec<(&str, i16)> {
 }
 
 /// Decision 2: what is served is finalized at the first start, with an epoch above 0 that never falls.
+/// `broker-core` 25, trap 7: `transaction.version` 2 among them.
 #[test]
 fn features_of_a_first_start() {
     let mut world = World::new();
