@@ -361,7 +361,7 @@ func franzChain(balancer kgo.GroupBalancer, consumer, kill bool) func(client, *b
 	}
 }
 
-// feed writes the values in steps, and kills the broker in the middle.
+// feed writes the values in steps, and kills the broker in the middle, or again and again.
 func (c *chain) feed(cl client, b *broker, length time.Duration, kill bool) error {
 	const steps = 20
 	chance := rand.New(rand.NewPCG(seed, 1000))
@@ -375,7 +375,7 @@ func (c *chain) feed(cl client, b *broker, length time.Duration, kill bool) erro
 			w.send(c.topic(0), partitionOf(n, 0), fmt.Append(nil, n), func(place) {})
 		}
 		time.Sleep(length / steps)
-		if kill && step == killAt {
+		if kill && (step == killAt || full && step%5 == 2) {
 			c.kills()
 			if err := b.killAndStart(); err != nil {
 				return err
@@ -395,7 +395,7 @@ func (c *chain) arrive() error {
 	}
 	defer inner.Close()
 	seen := map[int]string{}
-	return until("all values arrive", 90, func() (bool, error) {
+	return until("all values arrive", 180, func() (bool, error) {
 		limited, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 		defer cancel()
 		var doubled error
