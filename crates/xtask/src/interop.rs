@@ -28,13 +28,15 @@ pub(crate) fn main(lane: &str, options: &[&str]) -> ExitCode {
     let result = match lane {
         "java_streams" => java("java_streams", "thalweg.interop.Main", full, release, extra),
         "java_consumers" => java("java_consumers", "thalweg.interop.consumers.Main", false, release, extra),
+        "java_tools" => java("java_tools", "thalweg.interop.tools.Main", false, release, extra),
         "kdiff" => kdiff(release, extra),
         "python_clients" => clients::python(full, release, extra),
         "go_clients" => clients::go(full, release, extra),
         "node_clients" => clients::node(full, release, extra),
         _ => {
             eprintln!(
-                "unknown lane {lane}: java_streams, java_consumers, kdiff, python_clients, go_clients, node_clients"
+                "unknown lane {lane}: java_streams, java_consumers, java_tools, kdiff, python_clients, go_clients, \
+                 node_clients"
             );
             return ExitCode::from(2);
         }

@@ -63,6 +63,7 @@ fn ci() -> ExitCode {
         tidy::main as fn() -> ExitCode,
         || interop::main("java_streams", &[]),
         || interop::main("java_consumers", &[]),
+        || interop::main("java_tools", &[]),
         || interop::main("kdiff", &[]),
         || interop::if_fetched("python_clients"),
         || interop::if_fetched("go_clients"),
