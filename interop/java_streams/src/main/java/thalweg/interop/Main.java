@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Runs Kafka Streams applications with the Streams Rebalance Protocol against a broker and checks their results.
+ * Runs Kafka Streams applications, most of them with the Streams Rebalance Protocol, against a broker and checks their results.
  *
  * <pre>
  * Main --broker PATH [--full] [--only NAME] [--seed N]   starts, kills and restarts `PATH serve` itself
@@ -40,6 +40,7 @@ public final class Main {
         scenarios.put("9_windows_and_joins", new WindowsAndJoins());
         scenarios.put("10_static_members", new StaticMembers());
         scenarios.put("11_threads_and_shutdown", new ThreadsAndShutdown());
+        scenarios.put("16_classic_protocol", new ClassicProtocol());
         if (full || options.containsKey("only")) {
             // These measure, and take minutes.
             scenarios.put("4_warm_up", new WarmUp());
