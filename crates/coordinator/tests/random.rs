@@ -31,11 +31,7 @@ const CHANGELOG: &str = "log";
 
 #[test]
 fn groups_survive_and_come_to_rest() {
-    let first = testkit::seed::seed();
-    for seed in first..first.saturating_add(RUNS) {
-        let run = std::panic::catch_unwind(|| run(seed));
-        assert!(run.is_ok(), "run again with SEED={seed}");
-    }
+    testkit::seed::each(&[], RUNS, run);
 }
 
 fn run(seed: u64) {

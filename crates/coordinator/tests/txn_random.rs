@@ -32,10 +32,27 @@ const TIMEOUT: i32 = 10_000;
 
 #[test]
 fn decisions_survive() {
-    let first = testkit::seed::seed();
-    for seed in KEPT.into_iter().chain(first..first.saturating_add(RUNS)) {
-        let run = std::panic::catch_unwind(|| run(seed));
-        assert!(run.is_ok(), "run again with SEED={seed}");
+    testkit::seed::each(&KEPT, RUNS, run);
+}
+
+/// Every single crash point of a short story: it dies once, after each of its steps in turn.
+#[test]
+fn decisions_survive_a_death_after_any_step() {
+    const STORY: usize = 120;
+    let seed = testkit::seed::seed();
+    for last in 0..STORY {
+        let run = std::panic::catch_unwind(|| {
+            let mut world = World { dies: false, ..World::new(seed) };
+            for step in 0..STORY {
+                world.something();
+                if step == last {
+                    world.crash();
+                }
+            }
+            world.come_to_rest();
+            world.check();
+        });
+        assert!(run.is_ok(), "run again with SEED={seed}; it died after step {last}");
     }
 }
 
@@ -121,6 +138,8 @@ type Task = (i64, TaskId, TxnTask, Vec<(TopicPartition, ErrorCode)>);
 
 struct World {
     chance: Entropy,
+    /// At any time, of its own accord.
+    dies: bool,
     driver: Driver<TxnShard>,
     image: Image,
     now: Millis,
@@ -156,6 +175,7 @@ impl World {
         let (image, _) = Image::default().apply_all(&[Entry::Topic(topic), feature]);
         let mut world = Self {
             chance,
+            dies: true,
             driver: Driver::new(Entropy::seeded(seed), 1_000_000),
             image,
             now: 1_700_000_000_000,
@@ -222,9 +242,9 @@ impl World {
 
     fn something(&mut self) {
         match self.pick(100) {
-            0..4 => self.crash(),
+            0..4 if self.dies => self.crash(),
             4..8 => self.advance(3_000),
-            8..24 => self.flush(),
+            0..4 | 8..24 => self.flush(),
             24..50 => self.work(true),
             50..54 => self.new_producer(),
             _ => self.produce(true),

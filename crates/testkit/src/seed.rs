@@ -3,6 +3,7 @@
 
 use std::env;
 use std::hash::{BuildHasher, RandomState};
+use std::panic::{RefUnwindSafe, catch_unwind};
 
 /// The seed of this run. Prints the line that runs it again, which the test harness shows when the
 /// test fails.
@@ -11,6 +12,15 @@ pub fn seed() -> u64 {
     let seed = env::var("SEED").ok().map_or_else(fresh, |text| parse(&text));
     println!("SEED={seed}");
     seed
+}
+
+/// Runs the seeds that are kept, and then `runs` from [`seed`] on. The one that fails is named.
+pub fn each(kept: &[u64], runs: u64, run: impl Fn(u64) + RefUnwindSafe) {
+    let first = seed();
+    for seed in kept.iter().copied().chain(first..first.saturating_add(runs)) {
+        let outcome = catch_unwind(|| run(seed));
+        assert!(outcome.is_ok(), "run again with SEED={seed}");
+    }
 }
 
 fn parse(text: &str) -> u64 {
@@ -29,6 +39,12 @@ mod tests {
     #[test]
     fn fresh_seeds_differ() {
         assert_ne!(fresh(), fresh());
+    }
+
+    #[test]
+    #[should_panic(expected = "run again with SEED=7")]
+    fn the_seed_that_fails_is_named() {
+        each(&[5, 7, 9], 0, |seed| assert_ne!(seed, 7));
     }
 
     #[test]
