@@ -92,22 +92,26 @@ final class Lane implements AutoCloseable {
         return instance;
     }
 
-    /** Output of Kafka's own command-line tool, run as a process like a user would. */
     String streamsGroupCommand(String... arguments) throws Exception {
+        return tool("org.apache.kafka.tools.streams.StreamsGroupCommand", arguments);
+    }
+
+    /** Output of one of Kafka's own command-line tools, run as a process like a user would. */
+    String tool(String name, String... arguments) throws Exception {
         List<String> command = new ArrayList<>(List.of(
             Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp", System.getProperty("java.class.path"),
             "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
-            "org.apache.kafka.tools.streams.StreamsGroupCommand", "--bootstrap-server", bootstrap));
+            name, "--bootstrap-server", bootstrap));
         command.addAll(List.of(arguments));
         Path out = Files.createTempFile(directory, "tool-", ".txt");
         Process process = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(out.toFile()).start();
         if (!process.waitFor(60, TimeUnit.SECONDS)) {
             process.destroyForcibly();
-            throw new AssertionError("StreamsGroupCommand did not end within 60 s");
+            throw new AssertionError(name + " did not end within 60 s");
         }
         String text = Files.readString(out);
         if (process.exitValue() != 0) {
-            throw new AssertionError("StreamsGroupCommand ended with code " + process.exitValue() + ":\n" + text);
+            throw new AssertionError(name + " ended with code " + process.exitValue() + ":\n" + text);
         }
         return text;
     }

@@ -50,6 +50,8 @@ public final class Main {
             scenarios.put("13_topics_missing_or_wrong", new TopicsMissingOrWrong());
             scenarios.put("14_rolling_restart", new RollingRestart());
             scenarios.put("15_older_clients", new OlderClients());
+            // A process for each command.
+            scenarios.put("16_transaction_tools", new TransactionTools());
         }
 
         Path work = Files.createTempDirectory("thalweg-java-streams-");

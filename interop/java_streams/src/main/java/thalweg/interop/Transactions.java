@@ -42,10 +42,14 @@ final class Transactions implements Main.Scenario {
     }
 
     private static KafkaProducer<String, String> producer(Lane lane, String id) {
+        return producer(lane, id, Duration.ofSeconds(20));
+    }
+
+    static KafkaProducer<String, String> producer(Lane lane, String id, Duration timeout) {
         Properties config = new Properties();
         config.put("bootstrap.servers", lane.bootstrap);
         config.put("transactional.id", lane.name(id));
-        config.put("transaction.timeout.ms", "20000");
+        config.put("transaction.timeout.ms", Long.toString(timeout.toMillis()));
         return new KafkaProducer<>(config, new StringSerializer(), new StringSerializer());
     }
 
@@ -63,10 +67,14 @@ final class Transactions implements Main.Scenario {
 
     /** Everything of a topic up to its end as this reader sees it, by partition. */
     private static Map<Integer, List<String>> read(Lane lane, String topic, String isolation) throws Exception {
+        return read(lane, topic, PARTITIONS, isolation);
+    }
+
+    static Map<Integer, List<String>> read(Lane lane, String topic, int count, String isolation) throws Exception {
         Map<Integer, List<String>> values = new TreeMap<>();
         try (KafkaConsumer<String, String> consumer = reader(lane, isolation, null)) {
             List<TopicPartition> partitions = new ArrayList<>();
-            for (int i = 0; i < PARTITIONS; i++) {
+            for (int i = 0; i < count; i++) {
                 partitions.add(new TopicPartition(topic, i));
             }
             consumer.assign(partitions);
