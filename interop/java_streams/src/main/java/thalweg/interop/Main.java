@@ -51,7 +51,7 @@ public final class Main {
             scenarios.put("14_rolling_restart", new RollingRestart());
             scenarios.put("15_older_clients", new OlderClients());
             // A process for each command.
-            scenarios.put("16_transaction_tools", new TransactionTools());
+            scenarios.put("17_transaction_tools", new TransactionTools());
         }
 
         Path work = Files.createTempDirectory("thalweg-java-streams-");
