@@ -2,7 +2,7 @@
 
 
 def joining(group, member="", protocols=(("range", b"meta"),), **more):
-    return {"groupId": group, "sessionTimeoutMs": 10000, "rebalanceTimeoutMs": 10000, "memberId": member, "protocolType": "consumer",
+    return {"groupId": group, "sessionTimeoutMs": 60000, "rebalanceTimeoutMs": 60000, "memberId": member, "protocolType": "consumer",
             "protocols": [{"name": n, "metadata": m} for n, m in protocols], **more}
 
 

@@ -125,7 +125,8 @@ fn kdiff(release: bool, extra: &[&str]) -> Result<(), Failure> {
     let (theirs, ours) = (run::root().join("../shared/tools/kdiff/cases"), run::root().join("interop/kdiff"));
     let (theirs, ours) = (theirs.to_string_lossy().into_owned(), ours.to_string_lossy().into_owned());
     let mut words = vec!["python3", "-B", &tool, "--against", &recording, "--subject", &broker.address];
-    words.extend([theirs.as_str(), ours.as_str()]);
+    // Cases mostly wait for something to be seen.
+    words.extend(["--jobs", "8", theirs.as_str(), ours.as_str()]);
     if extra.is_empty() {
         words.extend(["--only", &only]);
     }
