@@ -10,9 +10,10 @@
 //! 5. the partition exists       else UNKNOWN_TOPIC_OR_PARTITION
 //! 6. the shard answers          else NOT_COORDINATOR or COORDINATOR_LOAD_IN_PROGRESS on every partition
 //!
-//! If nothing is left after 5 the shard is not asked, so errors of the group are not told (5.3 rule 5). A topic with
-//! refused and accepted partitions is one topic of the answer.
+//! If nothing is left after 5 the shard is not asked, so errors of the group are not told (5.3 rule 5). What was refused
+//! here comes first in the answer, each topic of it once; a topic that has accepted partitions too is one topic.
 
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use catalog::{Image, Topic};
@@ -36,58 +37,56 @@ impl Handler for OffsetCommitRequest {
             let refused = |topic: &_| refused_topic(topic, ErrorCode::GROUP_AUTHORIZATION_FAILED);
             return answer(&call, request.topics.iter().map(refused).collect());
         }
-        let mut topics = Vec::with_capacity(request.topics.len());
-        let mut accepted = Vec::with_capacity(request.topics.len());
-        for topic in std::mem::take(&mut request.topics) {
-            let (keep, refused) = sort_out(&call, call.version >= BY_ID, topic);
-            topics.push(refused);
-            accepted.extend(keep.filter(|topic| !topic.partitions.is_empty()));
+        let mut results = Results::default();
+        let topics = std::mem::take(&mut request.topics).into_iter();
+        let accepted: Vec<_> =
+            topics.filter_map(|topic| sort_out(&call, call.version >= BY_ID, topic, &mut results)).collect();
+        if accepted.is_empty() {
+            return answer(&call, results.topics);
         }
-        if !accepted.is_empty() {
-            let asked = accepted.clone();
-            let group = request.group_id.clone();
-            let question = GroupRequest::OffsetCommit(Self { topics: accepted, ..request });
-            let code = match call.broker.groups.ask(&group, call.caller.clone(), question).await {
-                Ok(GroupReply::OffsetCommit(reply)) => return answer(&call, merge(topics, reply.topics)),
-                Ok(other) => super::mismatch("OffsetCommit", &other),
-                Err(unavailable) => unavailable.into(),
-            };
-            topics = merge(topics, asked.iter().map(|topic| refused_topic(topic, code)).collect());
-        }
-        answer(&call, topics)
+        let asked = accepted.clone();
+        let group = request.group_id.clone();
+        let question = GroupRequest::OffsetCommit(Self { topics: accepted, ..request });
+        let code = match call.broker.groups.ask(&group, call.caller.clone(), question).await {
+            Ok(GroupReply::OffsetCommit(reply)) => return answer(&call, results.with(reply.topics)),
+            Ok(other) => super::mismatch("OffsetCommit", &other),
+            Err(unavailable) => unavailable.into(),
+        };
+        answer(&call, results.with(asked.iter().map(|topic| refused_topic(topic, code)).collect()))
     }
 }
 
-/// Checks 2 to 5: what goes to the shard, with name and id, and what is refused. The refused part names the topic as
-/// the answer will, also if nothing of it is refused, so that topics keep the order of the request.
+/// Checks 2 to 5: what goes to the shard, with name and id, if anything does; what is refused is put into `results`.
 pub(super) fn sort_out(
     call: &Call,
     by_id: bool,
     mut topic: OffsetCommitRequestTopic,
-) -> (Option<OffsetCommitRequestTopic>, OffsetCommitResponseTopic) {
+    results: &mut Results,
+) -> Option<OffsetCommitRequestTopic> {
     let image = call.image();
     let known = match find(by_id, &image, &topic) {
         Ok(known) => known,
-        Err(code) => return (None, refused_topic(&topic, code)),
+        Err(code) => return results.refuse(&topic, code),
     };
     if let Some(known) = known {
         topic.name = Str::from(&*known.name);
     }
     if !call.allow(Operation::Read, Resource::Topic(topic.name.as_bytes())) {
-        return (None, refused_topic(&topic, ErrorCode::TOPIC_AUTHORIZATION_FAILED));
+        return results.refuse(&topic, ErrorCode::TOPIC_AUTHORIZATION_FAILED);
     }
     let Some(known) = known else {
-        return (None, refused_topic(&topic, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION));
+        return results.refuse(&topic, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);
     };
     topic.topic_id = known.id;
     let exists =
         |partition: &OffsetCommitRequestPartition| known.partition(partition.partition_index).is_some();
-    let (keep, missing) = std::mem::take(&mut topic.partitions).into_iter().partition(exists);
-    let refused = refused_topic(
-        &OffsetCommitRequestTopic { partitions: missing, ..topic.clone() },
-        ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
-    );
-    (Some(OffsetCommitRequestTopic { partitions: keep, ..topic }), refused)
+    let (keep, missing): (_, Vec<_>) = std::mem::take(&mut topic.partitions).into_iter().partition(exists);
+    if !missing.is_empty() {
+        let missing = OffsetCommitRequestTopic { partitions: missing, ..topic.clone() };
+        results.add(refused_topic(&missing, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION));
+    }
+    topic.partitions = keep;
+    Some(topic).filter(|it| !it.partitions.is_empty())
 }
 
 /// The topic, if there is one. An unknown id is an error of its own, whoever asks.
@@ -102,19 +101,38 @@ fn find<'a>(
     Ok(topic.name.as_str().and_then(|name| image.topic(name)))
 }
 
-/// Adds the shard's results to the refused ones, topic by topic.
-pub(super) fn merge(
-    mut topics: Vec<OffsetCommitResponseTopic>,
-    answered: Vec<OffsetCommitResponseTopic>,
-) -> Vec<OffsetCommitResponseTopic> {
-    // Both lists have the order of the request, and each answered topic stands in the first one.
-    let mut rest = topics.iter_mut();
-    for topic in answered {
-        if let Some(place) = rest.find(|it| it.name == topic.name && it.topic_id == topic.topic_id) {
-            place.partitions.extend(topic.partitions);
+/// The topics of an answer as far as they are known before the shard is asked.
+#[derive(Default)]
+pub(super) struct Results {
+    pub topics: Vec<OffsetCommitResponseTopic>,
+    places: BTreeMap<(Str, Uuid), usize>,
+}
+
+impl Results {
+    /// Refuses a whole topic, of which nothing is left.
+    fn refuse<T>(&mut self, topic: &OffsetCommitRequestTopic, code: ErrorCode) -> Option<T> {
+        self.add(refused_topic(topic, code));
+        None
+    }
+
+    fn add(&mut self, topic: OffsetCommitResponseTopic) {
+        let place = self.places.entry((topic.name.clone(), topic.topic_id)).or_insert(self.topics.len());
+        match self.topics.get_mut(*place) {
+            Some(known) => known.partitions.extend(topic.partitions),
+            None => self.topics.push(topic),
         }
     }
-    topics
+
+    /// Adds what the shard answered; if nothing was refused it is the answer as it stands.
+    pub fn with(mut self, answered: Vec<OffsetCommitResponseTopic>) -> Vec<OffsetCommitResponseTopic> {
+        if self.topics.is_empty() {
+            return answered;
+        }
+        for topic in answered {
+            self.add(topic);
+        }
+        self.topics
+    }
 }
 
 pub(super) fn refused_topic(

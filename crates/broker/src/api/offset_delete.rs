@@ -9,12 +9,13 @@
 //!
 //! The shard is asked even if nothing is left, so that errors of the group are told; they replace everything (5.6).
 
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use coordinator::group::{GroupReply, GroupRequest};
 use wire::offset_delete::request::{OffsetDeleteRequestPartition, OffsetDeleteRequestTopic};
 use wire::offset_delete::response::{OffsetDeleteResponsePartition, OffsetDeleteResponseTopic};
-use wire::{ErrorCode, OffsetDeleteRequest, OffsetDeleteResponse};
+use wire::{ErrorCode, OffsetDeleteRequest, OffsetDeleteResponse, Str};
 
 use super::Handler;
 use crate::auth::{Operation, Resource};
@@ -27,9 +28,9 @@ impl Handler for OffsetDeleteRequest {
         if !call.allow(Operation::Delete, Resource::Group(request.group_id.as_bytes())) {
             return failed(ErrorCode::GROUP_AUTHORIZATION_FAILED);
         }
-        let mut topics = Vec::with_capacity(request.topics.len());
+        let mut results = Results::default();
         for topic in &mut request.topics {
-            topics.push(sort_out(&call, topic));
+            sort_out(&call, topic, &mut results);
         }
         request.topics.retain(|topic| !topic.partitions.is_empty());
         let group = request.group_id.clone();
@@ -39,12 +40,7 @@ impl Handler for OffsetDeleteRequest {
                 failed(reply.error_code)
             }
             Ok(GroupReply::OffsetDelete(reply)) => {
-                for answered in reply.topics {
-                    if let Some(topic) = topics.iter_mut().find(|topic| topic.name == answered.name) {
-                        topic.partitions.extend(answered.partitions);
-                    }
-                }
-                OffsetDeleteResponse { topics, ..Default::default() }
+                OffsetDeleteResponse { topics: results.with(reply.topics), ..Default::default() }
             }
             Ok(other) => failed(super::mismatch("OffsetDelete", &other)),
             Err(unavailable) => failed(unavailable.into()),
@@ -52,8 +48,9 @@ impl Handler for OffsetDeleteRequest {
     }
 }
 
-/// Checks 2 and 3: leaves in the topic what the shard may delete, and gives what is refused.
-fn sort_out(call: &Call, topic: &mut OffsetDeleteRequestTopic) -> OffsetDeleteResponseTopic {
+/// Checks 2 and 3: leaves in the topic what the shard may delete, and puts what is refused into `results`. A known topic
+/// of which nothing is refused is not mentioned there.
+fn sort_out(call: &Call, topic: &mut OffsetDeleteRequestTopic, results: &mut Results) {
     let image = call.image();
     let allowed = call.allow(Operation::Read, Resource::Topic(topic.name.as_bytes()));
     let known = topic.name.as_str().and_then(|name| image.topic(name)).filter(|_| allowed);
@@ -63,15 +60,44 @@ fn sort_out(call: &Call, topic: &mut OffsetDeleteRequestTopic) -> OffsetDeleteRe
     let (keep, refused): (Vec<_>, Vec<_>) =
         std::mem::take(&mut topic.partitions).into_iter().partition(exists);
     topic.partitions = keep;
+    if known.is_some() && refused.is_empty() {
+        return;
+    }
     let error_code =
         if allowed { ErrorCode::UNKNOWN_TOPIC_OR_PARTITION } else { ErrorCode::TOPIC_AUTHORIZATION_FAILED };
     let partition = |it: OffsetDeleteRequestPartition| OffsetDeleteResponsePartition {
         partition_index: it.partition_index,
         error_code,
     };
-    OffsetDeleteResponseTopic {
-        name: topic.name.clone(),
-        partitions: refused.into_iter().map(partition).collect(),
+    let partitions = refused.into_iter().map(partition).collect();
+    results.add(OffsetDeleteResponseTopic { name: topic.name.clone(), partitions });
+}
+
+/// The topics of the answer: what was refused first, each topic once, and what the shard says.
+#[derive(Default)]
+struct Results {
+    topics: Vec<OffsetDeleteResponseTopic>,
+    places: BTreeMap<Str, usize>,
+}
+
+impl Results {
+    fn add(&mut self, topic: OffsetDeleteResponseTopic) {
+        let place = self.places.entry(topic.name.clone()).or_insert(self.topics.len());
+        match self.topics.get_mut(*place) {
+            Some(known) => known.partitions.extend(topic.partitions),
+            None => self.topics.push(topic),
+        }
+    }
+
+    /// If nothing was refused the shard's answer counts as it stands.
+    fn with(mut self, answered: Vec<OffsetDeleteResponseTopic>) -> Vec<OffsetDeleteResponseTopic> {
+        if self.topics.is_empty() {
+            return answered;
+        }
+        for topic in answered {
+            self.add(topic);
+        }
+        self.topics
     }
 }
 

@@ -33,7 +33,7 @@ use wire::txn_offset_commit::response::{TxnOffsetCommitResponsePartition, TxnOff
 use wire::{ErrorCode, OffsetCommitRequest, Str, TxnOffsetCommitRequest, TxnOffsetCommitResponse, Uuid};
 
 use super::Handler;
-use super::offset_commit::{merge, refused_topic, sort_out};
+use super::offset_commit::{Results, refused_topic, sort_out};
 use crate::auth::{Operation, Resource};
 use crate::call::Call;
 use crate::host::Transaction;
@@ -52,21 +52,18 @@ impl Handler for TxnOffsetCommitRequest {
         if let Err(code) = authorize(&call, &request) {
             return answer(&call, topics.iter().map(|topic| refused_topic(topic, code)).collect());
         }
-        let mut results = Vec::with_capacity(topics.len());
-        let mut accepted = Vec::with_capacity(topics.len());
-        for topic in topics {
-            let (keep, refused) = sort_out(&call, call.version >= BY_ID, topic);
-            results.push(refused);
-            accepted.extend(keep.filter(|topic| !topic.partitions.is_empty()));
+        let mut results = Results::default();
+        let topics = topics.into_iter();
+        let accepted: Vec<_> =
+            topics.filter_map(|topic| sort_out(&call, call.version >= BY_ID, topic, &mut results)).collect();
+        if accepted.is_empty() {
+            return answer(&call, results.topics);
         }
-        if !accepted.is_empty() {
-            let stored = match store(&call, &request, accepted.clone()).await {
-                Ok(stored) => stored,
-                Err(code) => accepted.iter().map(|topic| refused_topic(topic, code)).collect(),
-            };
-            results = merge(results, stored);
-        }
-        answer(&call, results)
+        let stored = match store(&call, &request, accepted.clone()).await {
+            Ok(stored) => stored,
+            Err(code) => accepted.iter().map(|topic| refused_topic(topic, code)).collect(),
+        };
+        answer(&call, results.with(stored))
     }
 }
 

@@ -92,9 +92,10 @@ pub(super) fn list(step: &Step<'_>, request: &ListGroupsRequest) -> ListGroupsRe
     ListGroupsResponse { groups: groups.collect(), ..Default::default() }
 }
 
-/// L-3 and K-4: `NotReady`, `notready` and `not_ready` are one state; blanks around do not count.
+/// L-3 and K-4: `NotReady`, `notready` and `not_ready` are one state; what Java's `trim` takes away does not count.
 fn state_words(text: &str) -> String {
-    text.trim().to_lowercase().replace('_', "")
+    let words = text.trim_matches(|it| it <= ' ').to_lowercase();
+    if words == "not_ready" { "notready".to_owned() } else { words }
 }
 
 /// One group of DescribeGroups.

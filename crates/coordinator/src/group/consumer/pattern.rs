@@ -4,10 +4,10 @@
 //! so an expression is read here by RE2's rules and written anew in a form that means the same to
 //! `regex`. What RE2 refuses is refused with RE2's words, because clients show them to their users.
 //!
-//! Bounds: [`LENGTH_MAX`] characters, [`SIZE_MAX`] bytes when compiled. Differences that are left: names
-//! of Unicode classes (`\p{..}`) that RE2 lacks and `regex` knows are accepted, and an expression that
-//! is fine for RE2 but above a bound is refused as `expression too large`. Topic names are ASCII, so
-//! what the engines do about other text does not matter.
+//! Bounds: [`LENGTH_MAX`] characters, [`SIZE_MAX`] bytes when compiled, [`DEPTH_MAX`] levels.
+//! An expression that is fine for RE2 but above a bound is refused as `expression too large`; that is the
+//! only difference left. Topic names are ASCII, so what the engines do about other text does not matter.
+//! The rules, one by one, stand in `docs/design/group-patterns.md`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -18,6 +18,9 @@ use regex::{Regex, RegexBuilder};
 pub const LENGTH_MAX: usize = 16 * 1024;
 /// Memory of a compiled expression; nested repetitions can ask for any amount.
 pub const SIZE_MAX: usize = 2 * 1024 * 1024;
+/// Groups, repetitions, choices and sequences in each other. The compiler of `regex` goes down into each of them, so
+/// this bounds the stack.
+pub const DEPTH_MAX: u32 = 250;
 /// Largest count in `{n,m}`, as in RE2.
 const REPEAT_MAX: u32 = 1000;
 
@@ -31,6 +34,7 @@ const ESCAPE: &str = "invalid escape sequence";
 const CLASS: &str = "invalid character class range";
 const PERL: &str = "invalid or unsupported Perl syntax";
 const NAME: &str = "invalid named capture";
+const NAME_TWICE: &str = "duplicate capture group name";
 const BACKSLASH: &str = "trailing backslash at end of expression";
 const TOO_LARGE: &str = "expression too large";
 
@@ -40,9 +44,9 @@ pub fn compile(text: &str) -> Result<Regex, &'static str> {
         return Err(TOO_LARGE);
     }
     let translated = translate(text)?;
-    let built = RegexBuilder::new(&format!("\\A(?:{translated})\\z")).size_limit(SIZE_MAX).build();
-    // What is left can be names of Unicode classes, or the size.
-    built.map_err(|error| if matches!(error, regex::Error::Syntax(_)) { CLASS } else { TOO_LARGE })
+    let text = format!("\\A(?:{translated})\\z");
+    // Nothing but size and depth can be left to be refused.
+    RegexBuilder::new(&text).size_limit(SIZE_MAX).nest_limit(DEPTH_MAX).build().map_err(|_| TOO_LARGE)
 }
 
 /// The same expression in the syntax of `regex`.
@@ -210,8 +214,11 @@ impl Translator {
                 Some(_) | None => return Err(NAME),
             }
         }
-        if name.is_empty() || !self.names.insert(name) {
+        if name.is_empty() {
             return Err(NAME);
+        }
+        if !self.names.insert(name) {
+            return Err(NAME_TWICE);
         }
         self.group("(?:")
     }
@@ -305,8 +312,12 @@ impl Translator {
         let bare = name.strip_prefix('^');
         negated ^= bare.is_some();
         let name = bare.unwrap_or(&name);
-        if name.is_empty() || !name.bytes().all(|it| it == b'_' || it.is_ascii_alphanumeric()) {
+        if !is_unicode_class(name) {
             return Err(CLASS);
+        }
+        // Two that `regex` lacks: half characters, and those without a script. No topic name has them.
+        if matches!(name, "Cs" | "Unknown") {
+            return Ok(if negated { "[\\s\\S]" } else { "[^\\s\\S]" }.to_owned());
         }
         Ok(format!("\\{}{{{name}}}", if negated { 'P' } else { 'p' }))
     }
@@ -333,14 +344,15 @@ impl Translator {
             'r' => Ok('\r'),
             't' => Ok('\t'),
             'v' => Ok('\u{b}'),
-            other if other.is_ascii() && !other.is_ascii_alphanumeric() => Ok(other),
+            other if !other.is_ascii_alphanumeric() => Ok(other),
             _ => Err(ESCAPE),
         }
     }
 
     /// `hh` or `{h…}`, behind `\x`.
     fn hexadecimal(&mut self) -> Result<char, &'static str> {
-        let digits: String = if self.take_if('{') {
+        let is_braced = self.take_if('{');
+        let digits: String = if is_braced {
             let end = self.rest.as_slice().iter().position(|it| *it == '}').ok_or(ESCAPE)?;
             let digits = self.rest.as_slice().iter().take(end).collect();
             self.rest.nth(end);
@@ -348,11 +360,8 @@ impl Translator {
         } else {
             self.rest.by_ref().take(2).collect()
         };
-        let is_braced = digits.len() != 2;
-        if digits.is_empty()
-            || !digits.bytes().all(|it| it.is_ascii_hexdigit())
-            || (is_braced && digits.len() > 8)
-        {
+        let is_long_enough = if is_braced { (1..=8).contains(&digits.len()) } else { digits.len() == 2 };
+        if !is_long_enough || !digits.bytes().all(|it| it.is_ascii_hexdigit()) {
             return Err(ESCAPE);
         }
         u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32).ok_or(ESCAPE)
@@ -436,6 +445,25 @@ const POSIX: [&str; 14] = [
     "upper", "word", "xdigit",
 ];
 
+/// General categories that `\p{..}` knows.
+const CATEGORIES: &str = "C Cc Cf Co Cs L Ll Lm Lo Lt Lu M Mc Me Mn N Nd Nl No P Pc Pd Pe Pf Pi Po Ps S Sc Sk Sm \
+    So Z Zl Zp Zs";
+/// Scripts that it knows, those of Unicode 6.0.
+const SCRIPTS: &str = "Arabic Armenian Avestan Balinese Bamum Batak Bengali Bopomofo Brahmi Braille Buginese Buhid \
+    Canadian_Aboriginal Carian Cham Cherokee Common Coptic Cuneiform Cypriot Cyrillic Deseret Devanagari \
+    Egyptian_Hieroglyphs Ethiopic Georgian Glagolitic Gothic Greek Gujarati Gurmukhi Han Hangul Hanunoo Hebrew \
+    Hiragana Imperial_Aramaic Inherited Inscriptional_Pahlavi Inscriptional_Parthian Javanese Kaithi Kannada \
+    Katakana Kayah_Li Kharoshthi Khmer Lao Latin Lepcha Limbu Linear_B Lisu Lycian Lydian Malayalam Mandaic \
+    Meetei_Mayek Mongolian Myanmar New_Tai_Lue Nko Ogham Ol_Chiki Old_Italic Old_Persian Old_South_Arabian \
+    Old_Turkic Oriya Osmanya Phags_Pa Phoenician Rejang Runic Samaritan Saurashtra Shavian Sinhala Sundanese \
+    Syloti_Nagri Syriac Tagalog Tagbanwa Tai_Le Tai_Tham Tai_Viet Tamil Telugu Thaana Thai Tibetan Tifinagh \
+    Ugaritic Unknown Vai Yi";
+
+/// As it is written: `regex` would also take `greek` and `IsGreek`.
+fn is_unicode_class(name: &str) -> bool {
+    name == "Any" || CATEGORIES.split(' ').chain(SCRIPTS.split(' ')).any(|it| it == name)
+}
+
 fn put_char(out: &mut String, char: char) {
     match char.is_ascii_alphanumeric() {
         true => out.push(char),
@@ -493,6 +521,20 @@ mod tests {
             ("()", "", "x"),
             ("(?)a", "a", "b"),
             ("\\<a\\>", "<a>", "a"),
+            ("\\ü", "ü", "u"),
+            ("\\p{Any}", "a", "ab"),
+            ("\\p{Latin}\\p{Common}", "a1", "1a"),
+            ("[--a]", "A", "b"),
+            ("[]-a]", "^", "b"),
+            ("[a-z-9]+", "b-9", "8"),
+            ("[\\pL-]", "-", "1"),
+            ("(?i)(?-i)a", "a", "A"),
+            ("(?s-im:a)b", "ab", "AB"),
+            ("\\Qab\\E{2}", "abb", "abab"),
+            ("a\\Q*\\E*", "a**", "aa"),
+            ("a{0}", "", "a"),
+            ("a{01}", "a", "aa"),
+            ("|a", "", "b"),
         ] {
             assert!(matches(regex, yes), "{regex} does not match {yes}");
             assert!(!matches(regex, no), "{regex} matches {no}");
@@ -530,12 +572,89 @@ mod tests {
             ("(?x)a", PERL),
             ("(?i-)a", PERL),
             ("(?P<1-2>a)", NAME),
-            ("(?P<a>x)(?P<a>y)", NAME),
+            ("(?P<a>x)(?P<a>y)", NAME_TWICE),
+            ("(?<a>x)(?P<a>y)", NAME_TWICE),
+            ("(?P<ü>a)", NAME),
+            ("(?P<n", NAME),
+            ("(?P=n)", PERL),
+            ("(?#c)", PERL),
+            ("(?", PERL),
+            ("\\x4", ESCAPE),
+            ("\\x", ESCAPE),
+            ("\\x{}", ESCAPE),
+            ("\\x{110000}", ESCAPE),
+            ("\\18", ESCAPE),
+            ("\\u0041", ESCAPE),
+            ("[\\b]", ESCAPE),
+            ("[a-\\d]", ESCAPE),
+            ("[a-\\pL]", ESCAPE),
+            ("[a--]", CLASS),
+            ("[z-[:alpha:]]", CLASS),
+            ("\\p{greek}", CLASS),
+            ("\\p{IsGreek}", CLASS),
+            ("\\p{LC}", CLASS),
+            ("\\p{Script=Greek}", CLASS),
+            ("\\pA", CLASS),
+            ("\\p^L", CLASS),
+            ("\\p", CLASS),
+            ("\\p{", CLASS),
             ("a\\", BACKSLASH),
             ("((((a{1000}){1000}){1000}){1000})", TOO_LARGE),
         ] {
             assert_eq!(compile(regex).err(), Some(reason), "{regex}");
         }
         assert_eq!(compile(&"a".repeat(LENGTH_MAX + 1)).err(), Some(TOO_LARGE));
+    }
+
+    /// Each class by its name, which `regex` must know too.
+    #[test]
+    fn unicode_classes_are_those_of_re2() {
+        for name in CATEGORIES.split_whitespace().chain(SCRIPTS.split_whitespace()) {
+            assert!(compile(&format!("\\p{{{name}}}[\\P{{^{name}}}]")).is_ok(), "{name}");
+        }
+        assert_eq!((CATEGORIES.split(' ').count(), SCRIPTS.split(' ').count()), (36, 96));
+    }
+
+    /// As deep as may be in each form, on a stack as the shards have it, and deeper.
+    #[test]
+    fn depth_is_bounded() {
+        let nested =
+            |open: &str, close: &str, levels: usize| open.repeat(levels) + "x" + &close.repeat(levels);
+        for (open, close, most) in [("(", ")", 240), ("(?:", ")*", 120), ("(a|b", ")*c", 60)] {
+            assert!(compile(&nested(open, close, most)).is_ok(), "{open} {most}");
+            for levels in [most + 10, 1_000, LENGTH_MAX / 7] {
+                assert_eq!(compile(&nested(open, close, levels)).err(), Some(TOO_LARGE), "{open} {levels}");
+            }
+        }
+    }
+
+    /// What makes engines hang that go back and forth, or makes them ask for all memory. The time is far from
+    /// what a healthy engine needs, and far below what a broken one does.
+    #[test]
+    fn hostile_expressions_end() {
+        let (begin, name) = (std::time::Instant::now(), format!("{}b", "a".repeat(248)));
+        for (regex, is_small) in [
+            ("(a+)+", true),
+            ("(a*)*c", true),
+            ("(a|aa)+c", true),
+            ("(a|a?)+c", true),
+            ("(.*)(.*)(.*)(.*)(.*)(.*)(.*)c", true),
+            ("([a-z]+)*c", true),
+            ("(a?){250}a{250}", true),
+            (".{1000}.{1000}", true),
+            ("((a{100}){100}){100}", false),
+            ("(a{0,1000}){1000}", false),
+            ("((((((a{9}){9}){9}){9}){9}){9}){9}", false),
+            ("(\\pL{1000}){1000}", false),
+            ("(?i)(\\w{1000}){100}", false),
+        ] {
+            match compile(regex) {
+                Ok(compiled) => assert!(is_small && !compiled.is_match(&name), "{regex}"),
+                Err(reason) => assert!(!is_small && reason == TOO_LARGE, "{regex}: {reason}"),
+            }
+        }
+        let long: String = "(a|".repeat(80) + &"b*c?|".repeat(3_000) + &")".repeat(80);
+        assert!(compile(&long).is_ok_and(|it| !it.is_match(&name)));
+        assert!(begin.elapsed() < std::time::Duration::from_secs(20));
     }
 }

@@ -85,8 +85,9 @@ pub(super) fn is_full(request: &ConsumerGroupHeartbeatRequest) -> bool {
         && request.topic_partitions.is_some()
 }
 
+/// Nothing but what Java's `trim` takes away: blanks and control characters of ASCII, no other kind of space.
 fn is_blank(text: &Str) -> bool {
-    text.to_str().trim().is_empty()
+    text.as_bytes().iter().all(|it| *it <= b' ')
 }
 
 fn invalid(message: &str) -> Fail {
