@@ -3,6 +3,8 @@
 
 #![allow(dead_code, reason = "no test uses all of it")]
 
+mod compaction;
+
 use std::collections::BTreeMap;
 use std::io::Write as _;
 
@@ -12,6 +14,11 @@ use coordinator::group::{GroupReply, GroupRequest, GroupShard, GroupTask};
 use coordinator::{At, Caller, Driver, Entropy, Event, Machine, Millis, TaskId, Ticket, TopicsChange};
 use wire::consumer_offsets::Record;
 use wire::{LogRecord, Str, Uuid};
+
+use compaction::{Logged, What, every_compaction_is_the_same};
+
+/// Prefixes of a run's log that are read after compaction.
+const COMPACTIONS: usize = 4;
 
 /// An answer that arrived, and whom it is for.
 pub(crate) type Arrived = (Ticket, Str, GroupReply);
@@ -24,6 +31,8 @@ pub(crate) struct Bench {
     ids: u8,
     pub(crate) now: Millis,
     log: Vec<(At, Record)>,
+    /// Lengths of the log after each batch.
+    ends: Vec<usize>,
     /// Offset below which the log is durable.
     durable: i64,
     tickets: u64,
@@ -45,6 +54,7 @@ impl Bench {
             ids: 0,
             now: 1_700_000_000_000,
             log: Vec::new(),
+            ends: Vec::new(),
             durable: 0,
             tickets: 0,
             asked: BTreeMap::new(),
@@ -92,7 +102,9 @@ impl Bench {
 
     /// What is not durable is gone, and so are the replies that waited for it.
     pub(crate) fn crash(&mut self) {
-        self.log.truncate(usize::try_from(self.durable).unwrap());
+        let durable = usize::try_from(self.durable).unwrap();
+        self.log.truncate(durable);
+        self.ends.retain(|it| *it <= durable);
         self.load();
     }
 
@@ -104,6 +116,7 @@ impl Bench {
                 let record = Record::decode(&key, value.as_ref()).unwrap().unwrap();
                 self.log.push((at, record));
             }
+            self.ends.push(self.log.len());
         }
         self.tasks.extend(round.tasks);
         assert_eq!(self.driver.written(), i64::try_from(self.log.len()).unwrap());
@@ -206,17 +219,19 @@ impl Bench {
         self.event(Event::Topics(TopicsChange::from(&changes)))
     }
 
-    /// The log makes the live state, and so does what is left of it after compaction.
-    pub(crate) fn replay_equals_live(&self) {
+    /// The log makes the live state; and each prefix of it the same one, whatever compaction has taken away.
+    pub(crate) fn replay_equals_live(&mut self) {
         let mut shard = GroupShard::default();
         self.log.iter().for_each(|(at, record)| shard.replay(*at, record));
         assert_eq!(shard.hard(), self.shard().hard());
-        let key = |record: &Record| record.encode().unwrap().0;
-        let last: BTreeMap<_, _> = self.log.iter().map(|(at, record)| (key(record), at.offset)).collect();
-        let mut shard = GroupShard::default();
-        for (at, record) in self.log.iter().filter(|(at, record)| last[&key(record)] == at.offset) {
-            shard.replay(*at, record);
+        let logged = |(n, (at, record)): (usize, &(At, Record))| {
+            let (key, value) = record.encode().unwrap();
+            let batch = i64::try_from(self.ends.partition_point(|it| *it <= n)).unwrap();
+            Logged { at: *at, what: What::Record { key, value }, batch }
+        };
+        let log: Vec<_> = self.log.iter().enumerate().map(logged).collect();
+        if let Err(differs) = every_compaction_is_the_same(&log, &mut self.chance, COMPACTIONS) {
+            panic!("{differs}");
         }
-        assert_eq!(shard.hard(), self.shard().hard());
     }
 }

@@ -31,17 +31,23 @@ fn groups_survive_and_come_to_rest() {
     let first = testkit::seed::seed();
     let runs = std::env::var("RUNS").ok().map_or(RUNS, |it| it.parse().expect("RUNS is a number"));
     let start = Instant::now();
-    let mut steps = 0;
+    let (mut steps, mut classic, mut consumer) = (0, 0, 0);
     for seed in KEPT.into_iter().chain(first..first.saturating_add(runs)) {
         let run = std::panic::catch_unwind(|| run(seed));
-        assert!(run.is_ok(), "run again with SEED={seed}");
-        steps += run.unwrap_or_default();
+        let Ok(seen) = run else { panic!("run again with SEED={seed}") };
+        steps += seen[0];
+        classic += seen[1];
+        consumer += seen[2];
     }
-    println!("{steps} steps, {:.0} a second", steps as f64 / start.elapsed().as_secs_f64());
+    let rate = steps as f64 / start.elapsed().as_secs_f64();
+    println!(
+        "{steps} steps, {rate:.0} a second; {classic} with classic groups, {consumer} with consumer groups"
+    );
+    assert!(classic > steps / 10 && consumer > steps / 10, "both kinds of groups are drawn");
 }
 
-/// Gives the number of events that the shard saw.
-fn run(seed: u64) -> usize {
+/// Gives the number of events that the shard saw, of these those with a classic and with a consumer group.
+fn run(seed: u64) -> [usize; 3] {
     let mut world = World::new(seed);
     for _ in 0..STEPS {
         world.something();
@@ -49,5 +55,5 @@ fn run(seed: u64) -> usize {
     }
     world.come_to_rest();
     world.bench.replay_equals_live();
-    world.events
+    [world.events, world.classic_events, world.consumer_events]
 }

@@ -37,6 +37,9 @@ pub(crate) struct World {
     /// Epoch or generation of the group after the last step, 0 without members.
     number: i32,
     pub(crate) events: usize,
+    /// Of these, with members in a classic group, and in a consumer group.
+    pub(crate) classic_events: usize,
+    pub(crate) consumer_events: usize,
 }
 
 impl World {
@@ -51,6 +54,8 @@ impl World {
             acknowledged: BTreeMap::new(),
             number: 0,
             events: 0,
+            classic_events: 0,
+            consumer_events: 0,
         };
         world.create_topic(TOPICS[0]);
         world
@@ -401,9 +406,13 @@ impl World {
         let group = GROUP.into();
         let hard = self.bench.shard().hard();
         let number = match hard.group(&group) {
-            Some(Group::Consumer(it)) if !it.is_empty() => it.epoch,
+            Some(Group::Consumer(it)) if !it.is_empty() => {
+                self.consumer_events += 1;
+                it.epoch
+            }
             Some(Group::Classic(_)) => {
                 let live = &self.bench.shard().soft().classic[&group];
+                self.classic_events += usize::from(!live.is_empty());
                 if live.is_empty() { 0 } else { live.generation() }
             }
             Some(_) | None => 0,

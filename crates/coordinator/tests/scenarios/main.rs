@@ -3,6 +3,8 @@
 mod args;
 mod ask;
 mod classic;
+#[path = "../harness/compaction.rs"]
+mod compaction;
 mod consumer;
 mod explain;
 mod image;
@@ -56,6 +58,31 @@ fn none_is_missing(readme: &Path, scripts: &BTreeSet<u32>) {
         assert!(places > 0, "scenario {number} is nowhere");
         assert!(places == 1, "scenario {number} is in several places");
     }
+}
+
+/// Codes of section 3 of the specification.
+const CODES: usize = 38;
+
+/// Each code of section 3 is answered in a test: the table of the README names a file that names the code.
+#[test]
+fn every_code_is_shown() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
+    let text = std::fs::read_to_string(dir.join("README.md")).expect("the README");
+    let (_, table) = text.split_once("| Code | Shown by |\n|---|---|\n").expect("the table of codes");
+    let rows: Vec<_> = table.lines().map_while(|line| line.strip_prefix("| ")?.split_once(" | ")).collect();
+    for (code, place) in &rows {
+        let (number, name) = code.split_once(' ').expect("a number and a name");
+        let known = number.parse::<i16>().map(wire::ErrorCode::from);
+        assert_eq!(known.map(|it| it.name()), Ok(name), "{code}");
+        let Some(path) = place.split('`').nth(1) else { continue };
+        let root = if path.starts_with("crates/") { dir.join("../../..") } else { dir.clone() };
+        let shows = std::fs::read_to_string(root.join(path)).is_ok_and(|it| it.contains(name));
+        assert!(shows, "{code} is not in {path}");
+    }
+    let distinct: BTreeSet<_> = rows.iter().map(|(code, _)| code).collect();
+    assert_eq!((rows.len(), distinct.len()), (CODES, CODES));
+    // One has no file, for the reason that stands there.
+    assert_eq!(rows.iter().filter(|(_, place)| !place.starts_with('`')).count(), 1);
 }
 
 /// The first cells of a table: `5, 105–107`.

@@ -1,20 +1,18 @@
 //! A shard with a simulated clock, log and set of topics, driven by commands.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
+use std::sync::LazyLock;
 
-use bytes::Bytes;
 use catalog::entry::Resource;
-use coordinator::group::{
-    Group, GroupRequest, GroupShard, GroupTask, GroupTaskResult, Hard, PartitionEnd, TimerKey,
-};
-use coordinator::{At, Caller, Driver, Entropy, Event, Machine, Millis, Round, TaskId, Ticket};
-use wire::consumer_offsets::Record;
+use coordinator::group::{GroupRequest, GroupShard, GroupTask, GroupTaskResult, PartitionEnd, TimerKey};
+use coordinator::{At, Caller, Driver, Entropy, Event, Millis, Round, TaskId, Ticket};
 use wire::{LogRecord, Str, Uuid};
 
 use crate::args::{Args, Parsed, duration, number, partition};
 use crate::ask::{self, Memory};
 use crate::classic::{self, MemberIds};
+use crate::compaction::{Logged, What, decoded, every_compaction_is_the_same, producer_of, replay};
 use crate::consumer;
 use crate::explain;
 use crate::image::Topics;
@@ -24,25 +22,12 @@ use crate::show;
 pub(crate) const START: Millis = 1_700_000_000_000;
 /// `max.message.bytes` of the log.
 const BATCH_BYTES_MAX: usize = 1_000_000;
+/// Prefixes of each script's log that are read after compaction.
+const COMPACTIONS: usize = 20;
+/// What is drawn of them.
+static SEED: LazyLock<u64> = LazyLock::new(testkit::seed::seed);
 /// Wakes of one step of the clock; more mean that a deadline does not move on.
 const WAKES_MAX: usize = 10_000;
-
-/// One record as it stands in the log.
-struct Logged {
-    at: At,
-    what: What,
-}
-
-enum What {
-    Record {
-        key: Bytes,
-        value: Option<Bytes>,
-    },
-    /// It ends the transaction of the producer of `at`.
-    Marker {
-        commit: bool,
-    },
-}
 
 pub(crate) struct World {
     driver: Driver<GroupShard>,
@@ -87,7 +72,7 @@ impl World {
         // Chance goes on: the same ids are not given out again.
         self.driver = Driver::new(Entropy::seeded(1 + self.log.len() as u64), BATCH_BYTES_MAX);
         self.tasks.clear();
-        for Logged { at, what } in &self.log {
+        for Logged { at, what, .. } in &self.log {
             match what {
                 What::Record { key, value } => self.driver.replay(*at, &decoded(key, value.as_ref())),
                 What::Marker { commit } => self.driver.marker(*at, producer_of(at), *commit),
@@ -107,7 +92,7 @@ impl World {
                 let record = show::record(&decoded(&key, value.as_ref()), self.now);
                 let producer = batch.producer.map(|(id, epoch)| format!(" producer={id}/{epoch}"));
                 let _ = writeln!(out, "{record}{}", producer.unwrap_or_default());
-                self.log.push(Logged { at, what: What::Record { key, value } });
+                self.log.push(Logged { at, what: What::Record { key, value }, batch: batch.base_offset });
             }
         }
         if !self.held {
@@ -132,7 +117,7 @@ impl World {
         let producer = number(args.word("producer")?)?;
         let at =
             At { offset: self.driver.written(), timestamp: self.now, producer: Some((producer, i16::MAX)) };
-        self.log.push(Logged { at, what: What::Marker { commit } });
+        self.log.push(Logged { at, what: What::Marker { commit }, batch: at.offset });
         self.driver.marker(at, producer, commit);
         if !self.held {
             self.durable = self.driver.written();
@@ -425,101 +410,12 @@ impl World {
         Ok(())
     }
 
-    /// 21.5, scenario 368: so do the records that compaction leaves, the last of each key. Only a
-    /// simple group whose offsets are all gone has no record that tells of it.
+    /// 21.5, scenario 368: so do the records that compaction leaves, of each prefix of the log.
     fn compacted_equals_live(&self) -> Parsed<()> {
-        let decided = Decided::of(&self.log);
-        let last: BTreeMap<_, _> =
-            self.log.iter().filter_map(|it| Some((decided.key(it)?, it.at.offset))).collect();
-        let live = told(self.driver.machine().hard());
-        for with_tombstones in [true, false] {
-            let left = self.log.iter().filter(|it| match decided.key(it) {
-                Some(key) => {
-                    last.get(key) == Some(&it.at.offset) && (with_tombstones || !decided.is_tombstone(it))
-                }
-                None => !decided.is_aborted(it),
-            });
-            let replayed = replay(left);
-            let replayed = told(replayed.hard());
-            if live != replayed {
-                return Err(format!("the compacted log differs from live\nlive: {live}\nlog:  {replayed}"));
-            }
-        }
-        Ok(())
+        let seed = *SEED;
+        every_compaction_is_the_same(&self.log, &mut Entropy::seeded(seed), COMPACTIONS)
+            .map_err(|differs| format!("run again with SEED={seed}: {differs}"))
     }
-}
-
-/// What compaction knows of transactions: it stops at the first that is open, and drops what was aborted.
-struct Decided {
-    /// The first offset of an open transaction.
-    unstable: i64,
-    aborted: BTreeSet<i64>,
-}
-
-impl Decided {
-    fn of(log: &[Logged]) -> Self {
-        let mut open: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
-        let mut aborted = BTreeSet::new();
-        for Logged { at, what } in log {
-            match (what, at.producer) {
-                (What::Record { .. }, Some((id, _))) => open.entry(id).or_default().push(at.offset),
-                (What::Record { .. }, None) => {}
-                (What::Marker { commit }, _) => {
-                    let ended = open.remove(&producer_of(at)).unwrap_or_default();
-                    aborted.extend(ended.into_iter().filter(|_| !commit));
-                }
-            }
-        }
-        let unstable = open.values().flatten().min().copied().unwrap_or(i64::MAX);
-        Self { unstable, aborted }
-    }
-
-    fn is_aborted(&self, logged: &Logged) -> bool {
-        logged.at.offset < self.unstable && self.aborted.contains(&logged.at.offset)
-    }
-
-    /// The key of a record that compaction looks at.
-    fn key<'a>(&self, logged: &'a Logged) -> Option<&'a Bytes> {
-        match &logged.what {
-            What::Record { key, .. } if logged.at.offset < self.unstable && !self.is_aborted(logged) => {
-                Some(key)
-            }
-            What::Record { .. } | What::Marker { .. } => None,
-        }
-    }
-
-    fn is_tombstone(&self, logged: &Logged) -> bool {
-        matches!(&logged.what, What::Record { value: None, .. } if logged.at.offset < self.unstable)
-    }
-}
-
-fn replay<'a>(log: impl IntoIterator<Item = &'a Logged>) -> GroupShard {
-    let mut shard = GroupShard::default();
-    for Logged { at, what } in log {
-        match what {
-            What::Record { key, value } => shard.replay(*at, &decoded(key, value.as_ref())),
-            What::Marker { commit } => shard.marker(*at, producer_of(at), *commit),
-        }
-    }
-    shard
-}
-
-/// Hard state without simple groups that have no offsets.
-fn told(hard: &Hard) -> String {
-    let groups: Vec<_> = hard
-        .groups()
-        .filter(|(id, group)| **group != Group::Simple || hard.offsets().of_group(id).is_some())
-        .collect();
-    format!("{groups:?} {:?}", hard.offsets())
-}
-
-fn decoded(key: &Bytes, value: Option<&Bytes>) -> Record {
-    let record = Record::decode(key, value);
-    record.expect("the shard wrote it").expect("the shard knows its own records")
-}
-
-fn producer_of(at: &At) -> i64 {
-    at.producer.expect("markers and transactional records have a producer").0
 }
 
 impl testkit::script::Runner for World {
