@@ -104,7 +104,7 @@ fn find<'a>(
 /// The topics of an answer as far as they are known before the shard is asked.
 #[derive(Default)]
 pub(super) struct Results {
-    pub topics: Vec<OffsetCommitResponseTopic>,
+    pub(super) topics: Vec<OffsetCommitResponseTopic>,
     places: BTreeMap<(Str, Uuid), usize>,
 }
 
@@ -124,7 +124,7 @@ impl Results {
     }
 
     /// Adds what the shard answered; if nothing was refused it is the answer as it stands.
-    pub fn with(mut self, answered: Vec<OffsetCommitResponseTopic>) -> Vec<OffsetCommitResponseTopic> {
+    pub(super) fn with(mut self, answered: Vec<OffsetCommitResponseTopic>) -> Vec<OffsetCommitResponseTopic> {
         if self.topics.is_empty() {
             return answered;
         }

@@ -631,6 +631,7 @@ mod tests {
     /// What makes engines hang that go back and forth, or makes them ask for all memory. The time is far from
     /// what a healthy engine needs, and far below what a broken one does.
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "it is about time that passes")]
     fn hostile_expressions_end() {
         let (begin, name) = (std::time::Instant::now(), format!("{}b", "a".repeat(248)));
         for (regex, is_small) in [
