@@ -70,7 +70,7 @@ pub(crate) fn every_compaction_is_the_same(
 ) -> Result<(), String> {
     let log: Vec<_> = log.iter().collect();
     for _ in 0..rounds.min(RECORDS_MAX / log.len().max(1)) {
-        let mut left = log[..cut(&log, log.len(), chance)].to_vec();
+        let mut left: Vec<_> = log.iter().copied().take(cut(&log, log.len(), chance)).collect();
         let (length, whole) = (left.len(), replay(left.iter().copied()));
         for _ in 0..=pick(chance, 3) {
             let cleaned = clean(&mut left, chance);
@@ -125,12 +125,14 @@ fn clean(left: &mut Vec<&Logged>, chance: &mut Entropy) -> (usize, usize, usize)
 /// Some place between batches, up to `most`, and often just there.
 fn cut(log: &[&Logged], most: usize, chance: &mut Entropy) -> usize {
     let place = if pick(chance, 2) == 0 { most } else { pick(chance, most + 1) };
-    let is_inside = |it: &usize| *it > 0 && *it < log.len() && log[*it - 1].batch == log[*it].batch;
-    (0..=place).rev().find(|it| !is_inside(it)).unwrap_or(0)
+    let batch = |n: usize| log.get(n).map(|it| it.batch);
+    let is_between = |n: &usize| *n == 0 || batch(*n - 1) != batch(*n);
+    (0..=place).rev().find(is_between).unwrap_or(0)
 }
 
 fn pick(chance: &mut Entropy, below: usize) -> usize {
-    usize::try_from(chance.next_u64() % u64::try_from(below).unwrap()).unwrap()
+    let below = u64::try_from(below).expect("a length");
+    usize::try_from(chance.next_u64() % below).expect("a length")
 }
 
 pub(crate) fn replay<'a>(log: impl IntoIterator<Item = &'a Logged>) -> GroupShard {

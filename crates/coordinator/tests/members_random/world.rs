@@ -28,6 +28,8 @@ pub(crate) struct World {
     made: u32,
     /// Nothing gets lost, nobody is silent, and topics do not go.
     is_peaceful: bool,
+    /// Nobody speaks the consumer protocol, so the group stays a classic one.
+    is_classic: bool,
     /// The last number that was committed.
     commits: i64,
     /// Commits under way: where and what.
@@ -43,12 +45,13 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64, is_classic: bool) -> Self {
         let mut world = Self {
             bench: Bench::new(seed),
             clients: BTreeMap::new(),
             made: 0,
             is_peaceful: seed.is_multiple_of(3),
+            is_classic,
             commits: 0,
             committing: BTreeMap::new(),
             acknowledged: BTreeMap::new(),
@@ -186,7 +189,7 @@ impl World {
     }
 
     fn protocol(&mut self) -> Protocol {
-        if self.pick(2) == 0 {
+        if self.is_classic || self.pick(2) == 0 {
             return Protocol::Classic(Classic { is_eager: self.pick(2) == 0, ..Classic::default() });
         }
         let regex = (self.pick(4) == 0).then(|| Str::from(self.bench.one_of(&REGEXES)));
