@@ -21,7 +21,7 @@ import org.apache.kafka.streams.CloseOptions.GroupMembershipOperation;
 final class ClassicProtocol implements Main.Scenario {
     private static final int PARTITIONS = 4;
     private static final int TASKS = 2 * PARTITIONS;
-    private static final Duration LIMIT = Duration.ofSeconds(60);
+    private static final Duration LIMIT = Duration.ofSeconds(120);
     private static final Map<String, Object> CLASSIC = Map.of("group.protocol", "classic",
         "session.timeout.ms", "6000", "heartbeat.interval.ms", "1000");
     private static final Map<String, Object> STREAMS = Map.of("group.protocol", "streams");
@@ -58,7 +58,7 @@ final class ClassicProtocol implements Main.Scenario {
     }
 
     private void scale(Words words, Map<String, Object> settings) throws Exception {
-        int lines = lane.full ? 20_000 : 1_000;
+        int lines = lane.full ? 5_000 : 1_000;
         try (Application first = start(CLASSIC, settings)) {
             words.send(lines);
             words.awaitCounts(output, LIMIT, first::check);

@@ -77,8 +77,8 @@ final class Member implements AutoCloseable {
         try {
             while (running.get()) {
                 consumer.poll(Duration.ofMillis(100)).forEach(record -> {
-                    owners.processes(this, new TopicPartition(record.topic(), record.partition()));
-                    read.add(record.partition() + ":" + record.offset());
+                    boolean first = read.add(record.partition() + ":" + record.offset());
+                    owners.processes(this, new TopicPartition(record.topic(), record.partition()), first);
                 });
                 owned = Set.copyOf(consumer.assignment());
                 generation = consumer.groupMetadata().generationId();

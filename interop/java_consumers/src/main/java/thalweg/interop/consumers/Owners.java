@@ -5,6 +5,7 @@ import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
 
 import org.apache.kafka.common.TopicPartition;
 
@@ -12,6 +13,7 @@ import org.apache.kafka.common.TopicPartition;
 final class Owners {
     private final Map<TopicPartition, Object> owners = new ConcurrentHashMap<>();
     private final Queue<String> conflicts = new ConcurrentLinkedQueue<>();
+    private final AtomicInteger twice = new AtomicInteger();
 
     void assigned(Object member, Collection<TopicPartition> partitions) {
         for (TopicPartition partition : partitions) {
@@ -26,10 +28,19 @@ final class Owners {
         partitions.forEach(partition -> owners.remove(partition, member));
     }
 
-    void processes(Object member, TopicPartition partition) {
+    /** `first`: nobody has read this record before. */
+    void processes(Object member, TopicPartition partition, boolean first) {
         if (owners.get(partition) != member) {
             conflicts.add(partition + " was read by a member that does not own it");
         }
+        if (!first) {
+            twice.incrementAndGet();
+        }
+    }
+
+    /** Records that were read again, because what was read could not be committed before their partition moved. */
+    int twice() {
+        return twice.get();
     }
 
     void check() {

@@ -76,6 +76,7 @@ final class RollingChange {
             }
         }
         check();
+        System.out.printf("     %s: %d records, none lost, %d read again%n", name, acknowledged.size(), owners.twice());
     }
 
     private Member start(Subscription subscription, int number) {
