@@ -123,6 +123,7 @@ mod tests {
         CreatableTopic { name: Str::from_static(name), ..Default::default() }
     }
 
+    /// Streams groups, scenarios 20 and 21.
     #[test]
     fn a_topic_is_tried_once_at_a_time_and_failures_are_kept_for_a_while_h91() {
         let known = InternalTopics::default();

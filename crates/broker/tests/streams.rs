@@ -14,7 +14,7 @@ use client::Connection;
 use common::{Deny, Disk, PATIENCE, TestBroker, closed, soon};
 use coordinator::Caller;
 use tokio::time::{sleep, timeout};
-use wire::streams_group_heartbeat::request::{Subtopology, TopicInfo, Topology};
+use wire::streams_group_heartbeat::request::{KeyValue, Subtopology, TopicInfo, Topology};
 use wire::streams_group_topology_description_update::request::{
     TopologyDescription, TopologyDescriptionNode, TopologyDescriptionSubtopology,
 };
@@ -306,10 +306,15 @@ async fn scenarios_12_and_28_the_coordinators_error_is_passed_on_and_other_versi
 }
 
 #[tokio::test]
-async fn scenarios_13_and_109_missing_internal_topics_are_made_and_made_again() {
+async fn scenarios_13_109_and_332_missing_internal_topics_are_made_and_made_again() {
     let broker = broker(&[]).await;
     let mut connection = ready(&broker).await;
-    let subtopology = Subtopology { state_changelog_topics: changelogs(&["g-changelog"], 0), ..reading_in() };
+    let mut changelog = changelogs(&["g-changelog"], 0);
+    let configs = [("cleanup.policy", "compact,delete"), ("retention.ms", "86400001")];
+    let config =
+        |(key, value): (&str, &str)| KeyValue { key: key.into(), value: value.into(), ..Default::default() };
+    changelog[0].topic_configs = configs.into_iter().map(config).collect();
+    let subtopology = Subtopology { state_changelog_topics: changelog, ..reading_in() };
     let answer = ask(&mut connection, &join(subtopology)).await;
     assert!(detail(&answer, 3).unwrap().contains("g-changelog"));
     let mut epoch = answer.member_epoch;
@@ -317,6 +322,10 @@ async fn scenarios_13_and_109_missing_internal_topics_are_made_and_made_again() 
         it.status.as_ref().unwrap().is_empty() && it.active_tasks.as_ref().is_some_and(|it| !it.is_empty())
     };
     beat_until(&mut connection, &mut epoch, has_tasks).await;
+    let made = broker.broker().catalog.image().topic("g-changelog").unwrap().configs.clone();
+    for (key, value) in configs {
+        assert_eq!(made.get(key).map(ToString::to_string).as_deref(), Some(value));
+    }
     // T-33: it vanishes, is missed, and is there again.
     let id = broker.broker().catalog.image().topic("g-changelog").unwrap().id;
     let command = DeleteTopics { topics: vec![TopicRef::Id(id)] };

@@ -2,6 +2,7 @@
 
 mod args;
 mod ask;
+mod catalogue;
 mod classic;
 #[path = "../harness/compaction.rs"]
 mod compaction;
@@ -13,11 +14,7 @@ mod tasks;
 mod world;
 
 use std::collections::BTreeSet;
-use std::io::Write as _;
 use std::path::Path;
-
-/// Scenarios of the catalogue of classic and consumer groups.
-const CLASSIC_SCENARIOS: u32 = 344;
 
 /// Folders of other machines, whose scripts have tests of their own.
 const OTHERS: [&str; 1] = ["txn"];
@@ -30,36 +27,12 @@ fn scenarios() {
     folders.sort();
     let mut scripts = BTreeSet::new();
     for folder in folders {
-        let report = testkit::script::run(&folder, world::World::new);
-        scripts
-            .extend(report.scenarios.into_iter().filter(|(it, _)| it == "classic").map(|(_, number)| number));
+        scripts.extend(testkit::script::run(&folder, world::World::new).scenarios);
     }
     if std::env::var_os("ONLY").is_none() {
-        none_is_missing(&dir.join("README.md"), &scripts);
+        catalogue::CATALOGUES.iter().for_each(|it| it.check(&scripts));
     }
 }
-
-/// Each number of the catalogue is a script, or stands in one of the tables of the README.
-fn none_is_missing(readme: &Path, scripts: &BTreeSet<u32>) {
-    let text = std::fs::read_to_string(readme).expect("the README");
-    let (_, tables) = text.split_once("### Shown by other tests").expect("the first table");
-    let (elsewhere, not) = tables.split_once("### Do not apply").expect("the second table");
-    let (elsewhere, not) = (numbers(elsewhere), numbers(not));
-    // Written past the test harness, which keeps what a passing test prints to itself.
-    let _ = writeln!(
-        std::io::stderr(),
-        "classic and consumer groups: {} of {CLASSIC_SCENARIOS} scenarios are scripts, {} other tests, {} do not apply",
-        scripts.len(),
-        elsewhere.len(),
-        not.len()
-    );
-    for number in 1..=CLASSIC_SCENARIOS {
-        let places = [scripts, &elsewhere, &not].iter().filter(|it| it.contains(&number)).count();
-        assert!(places > 0, "scenario {number} is nowhere");
-        assert!(places == 1, "scenario {number} is in several places");
-    }
-}
-
 /// Codes of section 3 of the specification.
 const CODES: usize = 38;
 
@@ -83,17 +56,4 @@ fn every_code_is_shown() {
     assert_eq!((rows.len(), distinct.len()), (CODES, CODES));
     // One has no file, for the reason that stands there.
     assert_eq!(rows.iter().filter(|(_, place)| !place.starts_with('`')).count(), 1);
-}
-
-/// The first cells of a table: `5, 105–107`.
-fn numbers(table: &str) -> BTreeSet<u32> {
-    let cells = table.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next());
-    let parts =
-        cells.flat_map(|cell| cell.split(", ")).filter(|it| it.starts_with(|it: char| it.is_ascii_digit()));
-    let number = |text: &str| text.parse::<u32>().expect("a number");
-    parts
-        .flat_map(|it| {
-            it.split_once('–').map_or_else(|| number(it)..=number(it), |(a, b)| number(a)..=number(b))
-        })
-        .collect()
 }

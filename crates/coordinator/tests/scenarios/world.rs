@@ -390,7 +390,7 @@ impl World {
         Ok(self.event(Event::Topics(change)))
     }
 
-    /// Trap 16: all records, read from their bytes by an empty shard, make the same hard state.
+    /// Scenarios 284 and 285, trap 16: all records, read from their bytes by an empty shard, make the same hard state.
     fn replay_equals_live(&self) -> Parsed<()> {
         for logged in &self.log {
             let What::Record { key, value } = &logged.what else { continue };

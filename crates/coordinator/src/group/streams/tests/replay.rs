@@ -227,7 +227,7 @@ fn s275_a_streams_record_takes_the_place_of_a_simple_group() {
 }
 
 #[test]
-fn s276_record_17() {
+fn s273_s276_record_17() {
     let mut log = Log::new();
     log.replay(Record::StreamsGroupMetadata(StreamsGroupMetadataKey { group_id: id() }, None));
     log.replay(metadata(4, 0));

@@ -8,6 +8,8 @@ import java.util.List;
 /**
  * The word count with `exactly_once_v2`: an instance in a process of its own is killed, then the broker is killed. Readers
  * of committed records see every word counted once, also in between.
+ *
+ * <p>Streams groups, scenario 335.
  */
 final class ExactlyOnce implements Main.Scenario {
     private static final int PARTITIONS = 4;

@@ -22,6 +22,8 @@ import org.apache.kafka.streams.state.ReadOnlyKeyValueStore;
 /**
  * Instances with `application.server`: every instance knows for each key the endpoint of the one that has it, and this one
  * alone serves it; the standby is named too and holds the same value. From two instances to four and back to two.
+ *
+ * <p>Streams groups, scenario 337.
  */
 final class InteractiveQueries implements Main.Scenario {
     private static final int PARTITIONS = 8;

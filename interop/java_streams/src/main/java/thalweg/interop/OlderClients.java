@@ -17,6 +17,8 @@ import org.apache.kafka.streams.KafkaStreams;
 /**
  * The word count by instances of Kafka Streams 4.2 and 4.3, each a process with jars of its own: alone, and then a rolling
  * upgrade over both to 4.4 in one group. Every word is counted once.
+ *
+ * <p>Streams groups, scenario 348.
  */
 final class OlderClients implements Main.Scenario {
     private static final List<String> VERSIONS = List.of("4.2", "4.3");

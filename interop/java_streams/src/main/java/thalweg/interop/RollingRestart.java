@@ -18,6 +18,8 @@ import org.apache.kafka.common.serialization.StringDeserializer;
 /**
  * Three instances are restarted one after the other while records flow, and the broker in between: every word is counted
  * once. Then an instance is killed with -9 while records flow: with at_least_once every word is counted at least once.
+ *
+ * <p>Streams groups, scenario 348a.
  */
 final class RollingRestart implements Main.Scenario {
     private static final int PARTITIONS = 6;

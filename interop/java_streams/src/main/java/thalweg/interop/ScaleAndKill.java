@@ -7,6 +7,8 @@ import java.util.TreeSet;
 /**
  * Word count over 4 partitions: one instance, then two, then one again, with the broker killed and started again while
  * two instances count. Every word is counted once.
+ *
+ * <p>Streams groups, scenario 325.
  */
 final class ScaleAndKill implements Main.Scenario {
     private static final int PARTITIONS = 4;

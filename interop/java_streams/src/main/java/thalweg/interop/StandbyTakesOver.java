@@ -7,6 +7,8 @@ import java.util.TreeSet;
 /**
  * With `streams.num.standby.replicas=1` in the group's config, each of two instances keeps a standby of the other's
  * stateful tasks, and takes them over after a close without reading the changelog from its beginning.
+ *
+ * <p>Streams groups, scenario 326.
  */
 final class StandbyTakesOver implements Main.Scenario {
     private static final int PARTITIONS = 4;

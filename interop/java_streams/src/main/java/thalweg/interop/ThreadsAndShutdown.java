@@ -21,6 +21,8 @@ import org.apache.kafka.streams.kstream.Produced;
 /**
  * Threads are added to and removed from a running instance while records flow, and every word is counted once. Then an
  * exception whose handler says SHUTDOWN_APPLICATION ends all instances, also those that saw nothing of it.
+ *
+ * <p>Streams groups, scenario 334.
  */
 final class ThreadsAndShutdown implements Main.Scenario {
     private static final int PARTITIONS = 4;

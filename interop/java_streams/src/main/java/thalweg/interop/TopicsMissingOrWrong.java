@@ -17,6 +17,8 @@ import org.apache.kafka.streams.kstream.Repartitioned;
  * Source topics that are not there or whose partition numbers contradict each other: the client ends with an exception
  * that names them, the group is described as not ready, it works once the topic is there, and another application on the
  * same broker notices nothing.
+ *
+ * <p>Streams groups, scenarios 329 and 330.
  */
 final class TopicsMissingOrWrong implements Main.Scenario {
     private static final int PARTITIONS = 4;
