@@ -4,7 +4,7 @@ use std::future::{Future, ready};
 use std::pin::Pin;
 use std::sync::Arc;
 
-use bytes::Bytes;
+use bytes::{BufMut, Bytes, BytesMut};
 use coordinator::Caller;
 use wire::frame::{self, RequestHead};
 use wire::{ApiVersionsRequest, Chunk, FetchRequest, Request, Response};
@@ -29,6 +29,24 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
+    /// Encodes a response as a frame; `last` are the bytes of its last field, which is nullable and null in it.
+    pub(crate) fn answer_with<R: Response>(
+        link: &Link,
+        correlation_id: i32,
+        version: i16,
+        (response, last): (&R, Option<Bytes>),
+    ) -> Self {
+        let Some(last) = last else { return Self::answer(link, correlation_id, version, response) };
+        let frame = match frame::encode_response(response, version, correlation_id) {
+            Ok(chunks) => wire::chunk::join(&chunks),
+            Err(error) => return Self::Close(format!("{} v{version} can't be encoded: {error}", R::NAME)),
+        };
+        match with_last_field(&frame, last) {
+            Some(pieces) => Self::Answer(pieces),
+            None => Self::Close(format!("{} v{version} is larger than a frame can be", R::NAME)),
+        }
+    }
+
     /// Encodes a response as a frame, with files in its holes.
     pub(crate) fn answer<R: Response>(link: &Link, correlation_id: i32, version: i16, response: &R) -> Self {
         match frame::encode_response(response, version, correlation_id) {
@@ -40,6 +58,18 @@ impl Outcome {
             Err(error) => Self::Close(format!("{} v{version} can't be encoded: {error}", R::NAME)),
         }
     }
+}
+
+/// A frame whose last field, a nullable one, is null: with that field's bytes in place of it. What follows a last
+/// field is the number of tagged fields alone.
+fn with_last_field(frame: &[u8], field: Bytes) -> Option<Vec<Piece>> {
+    let (null_and_tags, size_of_size) = (2, 4);
+    let before = frame.get(size_of_size..frame.len().checked_sub(null_and_tags)?)?;
+    let size = i32::try_from(before.len() + field.len() + 1).ok()?;
+    let mut start = BytesMut::with_capacity(frame.len());
+    start.put_i32(size);
+    start.put_slice(before);
+    Some([start.freeze(), field, Bytes::from_static(&[0])].map(Piece::Bytes).into())
 }
 
 fn piece(link: &Link, chunk: Chunk) -> Option<Piece> {
@@ -103,6 +133,26 @@ fn call(broker: &Arc<Broker>, link: &Arc<Link>, head: &RequestHead) -> Call {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_last_field_is_put_in_place_of_null() {
+        let response = |endpoints| wire::StreamsGroupHeartbeatResponse {
+            member_id: "m".into(),
+            partitions_by_user_endpoint: endpoints,
+            ..Default::default()
+        };
+        for version in [0, 1] {
+            let frame = |endpoints| {
+                wire::chunk::join(&frame::encode_response(&response(endpoints), version, 7).unwrap())
+            };
+            let pieces = with_last_field(&frame(None), Bytes::from_static(&[1])).unwrap();
+            let bytes = pieces.iter().flat_map(|it| match it {
+                Piece::Bytes(bytes) => bytes.to_vec(),
+                Piece::File { .. } => panic!("no file"),
+            });
+            assert_eq!(bytes.collect::<Vec<_>>(), frame(Some(Vec::new())));
+        }
+    }
 
     #[test]
     fn a_header_that_can_not_be_read_is_told_by_its_api() {

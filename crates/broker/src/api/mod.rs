@@ -6,6 +6,7 @@ use std::fmt::Debug;
 use std::future::Future;
 use std::ops::RangeInclusive;
 
+use bytes::Bytes;
 use catalog::Image;
 use tracing::error;
 use wire::frame::RequestHead;
@@ -119,6 +120,16 @@ pub trait Handler: Request {
     /// future does before its first wait. Their answers leave in arrival order too.
     fn handle(call: Call, request: Self) -> impl Future<Output = Self::Response> + Send + 'static;
 
+    /// The same, with the encoded last field of the response if many answers share it: the response has null in its
+    /// place.
+    fn respond(
+        call: Call,
+        request: Self,
+    ) -> impl Future<Output = (Self::Response, Option<Bytes>)> + Send + 'static {
+        let response = Self::handle(call, request);
+        async move { (response.await, None) }
+    }
+
     /// False where the protocol sends nothing back: Produce with acks 0.
     fn answered(&self) -> bool {
         true
@@ -172,11 +183,11 @@ fn start<H: Handler>(call: Call, head: &RequestHead, body: &mut Reader) -> Resul
     let request = H::decode(body, head.version)?;
     let answered = request.answered();
     let (link, version, correlation_id) = (call.link.clone(), call.version, head.correlation_id);
-    let response = H::handle(call, request);
+    let response = H::respond(call, request);
     Ok(Box::pin(async move {
-        let response = response.await;
+        let (response, last) = response.await;
         match answered {
-            true => Outcome::answer(&link, correlation_id, version, &response),
+            true => Outcome::answer_with(&link, correlation_id, version, (&response, last)),
             false if H::closes(&response) => Outcome::Close(format!("{} without answer failed", H::NAME)),
             false => Outcome::Unanswered,
         }

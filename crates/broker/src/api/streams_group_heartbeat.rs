@@ -14,6 +14,7 @@
 
 use std::ops::RangeInclusive;
 
+use bytes::Bytes;
 use coordinator::group::streams::topology::{Refusal, refuse_topic_names, topic_names};
 use coordinator::group::{GroupReply, GroupRequest, StreamsHeartbeatReply};
 use wire::create_topics::request::CreatableTopic;
@@ -35,32 +36,40 @@ impl Handler for StreamsGroupHeartbeatRequest {
     const SERVED: RangeInclusive<i16> = 0..=1;
 
     async fn handle(call: Call, request: Self) -> StreamsGroupHeartbeatResponse {
+        let (response, endpoints) = Self::respond(call, request).await;
+        StreamsHeartbeatReply { response, endpoints, ..Default::default() }.whole()
+    }
+
+    /// The last field lists the endpoints of all members.
+    async fn respond(call: Call, request: Self) -> (StreamsGroupHeartbeatResponse, Option<Bytes>) {
         if !super::is_streams_on(&call.image()) {
-            return failed(ErrorCode::UNSUPPORTED_VERSION, None);
+            return (failed(ErrorCode::UNSUPPORTED_VERSION, None), None);
         }
         if !call.allow(Operation::Read, Resource::Group(request.group_id.as_bytes())) {
-            return failed(ErrorCode::GROUP_AUTHORIZATION_FAILED, None);
+            return (failed(ErrorCode::GROUP_AUTHORIZATION_FAILED, None), None);
         }
         if let Some(topology) = &request.topology
             && let Err(refused) = check_topics(&call, topology)
         {
-            return *refused;
+            return (*refused, None);
         }
         let group = request.group_id.clone();
         let leaves = request.member_epoch < 0;
         let question = GroupRequest::StreamsGroupHeartbeat(Box::new(request));
-        let mut response = match call.broker.groups.ask(&group, call.caller.clone(), question).await {
-            Ok(GroupReply::StreamsGroupHeartbeat(reply)) => {
-                note_connection(&call, &group, leaves, &reply);
-                create_topics(&call, &group, *reply)
-            }
-            Ok(other) => failed(super::mismatch("StreamsGroupHeartbeat", &other), None),
-            Err(unavailable) => failed(unavailable.into(), None),
-        };
+        let (mut response, endpoints) =
+            match call.broker.groups.ask(&group, call.caller.clone(), question).await {
+                Ok(GroupReply::StreamsGroupHeartbeat(mut reply)) => {
+                    note_connection(&call, &group, leaves, &reply);
+                    let endpoints = reply.endpoints.take();
+                    (create_topics(&call, &group, *reply), endpoints)
+                }
+                Ok(other) => (failed(super::mismatch("StreamsGroupHeartbeat", &other), None), None),
+                Err(unavailable) => (failed(unavailable.into(), None), None),
+            };
         if call.version == 0 {
             response.topology_description_required = false;
         }
-        response
+        (response, endpoints)
     }
 }
 

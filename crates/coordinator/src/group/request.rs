@@ -6,7 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bytes::Bytes;
+
 use crate::group::fail::Fail;
+use crate::group::streams::endpoints;
 use crate::machine::{Caller, Millis};
 use wire::create_topics::request::CreatableTopic;
 use wire::delete_groups::response::DeletableGroupResult;
@@ -101,7 +104,10 @@ pub enum GroupReply {
 /// (streams-groups.md 3.7).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct StreamsHeartbeatReply {
+    /// Without the partitions by endpoint.
     pub response: StreamsGroupHeartbeatResponse,
+    /// The last field of the response, encoded: many answers share it. `None`: it is null.
+    pub endpoints: Option<Bytes>,
     pub topics_to_create: Vec<CreatableTopic>,
     /// Of the member; empty after a leave.
     pub process_id: Str,
@@ -115,6 +121,13 @@ pub struct ClosedConnection {
 }
 
 impl StreamsHeartbeatReply {
+    /// The response with its last field.
+    pub fn whole(&self) -> StreamsGroupHeartbeatResponse {
+        let endpoints = self.endpoints.as_ref();
+        let whole = endpoints.and_then(|list| endpoints::whole(&self.response, list));
+        whole.unwrap_or_else(|| self.response.clone())
+    }
+
     /// The answer to a request that changed nothing.
     pub fn refused(fail: Fail) -> Self {
         let response = StreamsGroupHeartbeatResponse {

@@ -401,7 +401,7 @@ fn described_classic(group: &describe_groups::response::DescribedGroup) -> Vec<S
 }
 
 fn heartbeat(asked: &str, reply: &StreamsHeartbeatReply) -> String {
-    let response = &reply.response;
+    let response = &reply.whole();
     if response.error_code != ErrorCode::NONE {
         let line = Line::new(format_args!("reply {asked}"));
         return line.error(response.error_code, response.error_message.as_ref()).0 + "\n";

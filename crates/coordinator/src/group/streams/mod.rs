@@ -18,7 +18,7 @@ mod apply;
 mod departures;
 mod describe;
 mod description;
-mod endpoints;
+pub(in crate::group) mod endpoints;
 mod goal;
 mod heartbeat;
 pub(in crate::group) mod image;

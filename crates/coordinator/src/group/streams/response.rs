@@ -1,10 +1,10 @@
 //! The response to a heartbeat that succeeded, made from the group as its records left it (H-45 to
 //! H-50). Fields of the newest version: the handler clears what an older one lacks.
 
+use bytes::Bytes;
 use catalog::Image;
 use catalog::config::StreamsGroupSettings;
 
-use super::endpoints;
 use super::heartbeat::Decision;
 use super::image::{adapts_heartbeats, may_deviate, resting_members_max};
 use super::interval::Rhythm;
@@ -52,7 +52,7 @@ impl Response<'_> {
         let statuses = self.statuses(soft);
         let told = self.rhythm(soft, &statuses).tell();
         self.remember(soft, told);
-        let (endpoint_information_epoch, partitions_by_user_endpoint) = self.endpoints(soft);
+        let (endpoint_information_epoch, endpoints) = self.endpoints(soft);
         let topics_to_create =
             soft.configured.as_ref().map(|it| it.topics_to_create.clone()).unwrap_or_default();
         let has_tasks = self.tells_tasks(&self.member.current.assigned);
@@ -75,11 +75,11 @@ impl Response<'_> {
             warmup_tasks: list(task_ids(has_tasks, &assigned.warmup)),
             topology_description_required: self.wants_description,
             endpoint_information_epoch,
-            partitions_by_user_endpoint,
             ..Default::default()
         };
         StreamsHeartbeatReply {
             response,
+            endpoints,
             topics_to_create,
             process_id: self.member.metadata.process_id.clone(),
         }
@@ -163,13 +163,15 @@ impl Response<'_> {
 
     /// E-2 to E-4. In Kafka the object of a group that is just being created is thrown away together
     /// with the epoch that was raised in it, and clients compare what they see: so do we.
-    fn endpoints(&self, soft: &mut StreamsSoft) -> (i32, Option<Vec<endpoints::Entry>>) {
+    fn endpoints(&self, soft: &mut StreamsSoft) -> (i32, Option<Bytes>) {
         let decision = self.decision;
         let is_raised = decision.endpoint_changed
             || (decision.tasks_changed && self.member.metadata.user_endpoint.is_some());
         let epoch = soft.endpoint_epoch.wrapping_add(i32::from(is_raised));
         let is_told = epoch != self.request.endpoint_information_epoch;
-        let entries = is_told.then(|| endpoints::entries(self.image, self.group, soft));
+        let StreamsSoft { configured, endpoints, .. } = &mut *soft;
+        endpoints.heard(self.member_id, self.member);
+        let entries = is_told.then(|| endpoints.list(self.image, configured.as_deref(), self.group));
         if self.is_new_group {
             return (0, entries);
         }

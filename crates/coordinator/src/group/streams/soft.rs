@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use super::configure::{ConfiguredTopology, Problem};
 use super::description::Asked;
+use super::endpoints::Endpoints;
 use super::heartbeat::{Decision, Revocation};
 use super::tasks::TaskId;
 use super::warmup::Warmups;
 use crate::group::pulse::Pulse;
 use wire::Str;
-use wire::streams_group_heartbeat::response::EndpointToPartitions;
 
 #[derive(Default, Debug)]
 pub struct StreamsSoft {
@@ -23,8 +23,7 @@ pub struct StreamsSoft {
     /// The first member that asked the whole application to stop, until the group is empty (H-40).
     pub(super) shutdown_requester: Option<Str>,
     pub(super) endpoint_epoch: i32,
-    /// Partitions by member, for those that have an endpoint (E-1). Bounded by the members.
-    pub(super) endpoints: BTreeMap<Str, EndpointToPartitions>,
+    pub(super) endpoints: Endpoints,
     pub(super) warmups: Warmups,
     /// By member. Bounded by the members.
     pub(super) offsets: BTreeMap<Str, MemberOffsets>,
@@ -78,7 +77,7 @@ impl StreamsSoft {
             self.endpoints.clear();
         }
         if decision.tasks_changed || decision.endpoint_changed {
-            self.endpoints.remove(member_id);
+            self.endpoints.changed(member_id);
         }
         if let Some(reports) = decision.reports {
             self.warmups.reports.insert(member_id.clone(), reports);
@@ -114,7 +113,7 @@ impl StreamsSoft {
 
     /// The member is gone; with the last one goes a wish to shut down (K-2).
     pub(super) fn forget_member(&mut self, member_id: &Str, is_last: bool) {
-        self.endpoints.remove(member_id);
+        self.endpoints.forget(member_id);
         self.offsets.remove(member_id);
         self.warmups.forget_member(member_id);
         self.revoking.remove(member_id);
