@@ -69,7 +69,7 @@ impl Spread {
             queues[*site].push(Reverse(run.process_place(Process(number))));
         }
         let tasks = run.spec.space.by_partition(|one| one.stateful);
-        let mut sites = Vec::new();
+        let mut sites: Vec<_> = (0..).take(self.values.len()).map(|site| (Vec::new(), Site(site))).collect();
         for task in tasks.iter().rev() {
             for placed in 0..run.spec.standby_replicas {
                 self.rank(&mut sites, run, task);
@@ -82,16 +82,16 @@ impl Spread {
         }
     }
 
-    /// sites by how many copies share their first value, then their second, and so on.
-    fn rank(&self, sites: &mut Vec<(Vec<u32>, Site)>, run: &Run<'_>, task: Task) {
+    /// sites by how many copies share their first value, then their second, and so on. The lists are those of
+    /// the last task, filled anew: this runs once for each standby.
+    fn rank(&self, sites: &mut [(Vec<u32>, Site)], run: &Run<'_>, task: Task) {
         let copies: Vec<&[u32]> = run.processes_with(task).map(|it| self.values_of(it)).collect();
         let shared =
             |(at, value): (usize, &u32)| id(copies.iter().filter(|copy| copy.get(at) == Some(value)).count());
-        let ranked = (0_u32..).zip(self.values.rows());
-        let ranked =
-            ranked.map(|(site, values)| (values.iter().enumerate().map(shared).collect(), Site(site)));
-        sites.clear();
-        sites.extend(ranked);
+        for (counts, site) in &mut *sites {
+            counts.clear();
+            counts.extend(self.values[*site].iter().enumerate().map(shared));
+        }
         sites.sort_unstable();
     }
 
