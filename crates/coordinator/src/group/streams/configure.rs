@@ -4,12 +4,16 @@
 //! Pure: looks at the cluster only through [`Topics`]. The words of the details are Kafka's, because
 //! users read them in exceptions of their clients.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use super::topology::{InternalTopic, Refusal, Subtopology, Topology};
 use crate::assign::TaskSpace;
 use wire::Str;
 use wire::create_topics::request::{CreatableTopic, CreatableTopicConfig};
+
+/// Tasks of a group. Kafka has no bound, and ends when it has no memory left.
+const TASKS_MAX: i64 = 2_000_000;
 
 /// What the streams functions need to know of the cluster's topics.
 pub trait Topics {
@@ -118,6 +122,12 @@ pub fn configure(topology: &Topology, topics: &dyn Topics) -> Result<ConfiguredT
     }
 }
 
+/// Repartition topics with a number of partitions that the client fixed; copartitioning leaves it as it is.
+struct Fixed<'a> {
+    topics: BTreeSet<&'a Str>,
+    counts: BTreeSet<i32>,
+}
+
 struct Configuration<'a> {
     topology: &'a Topology,
     topics: &'a dyn Topics,
@@ -131,6 +141,7 @@ impl<'a> Configuration<'a> {
         self.decide_repartition_topics()?;
         self.enforce_copartitioning()?;
         self.decide_changelog_topics()?;
+        self.few_enough_tasks()?;
         let subtopologies = self.configured_subtopologies();
         let topics_to_create = self.topics_to_create(&subtopologies)?;
         let problem = (!topics_to_create.is_empty()).then(|| Problem {
@@ -167,14 +178,17 @@ impl<'a> Configuration<'a> {
                 self.decided.insert(&topic.name, topic.partitions);
             }
         }
-        while let Pass { undecided: true, progress } = self.decide_sinks() {
-            if !progress {
-                return Err(Stop::Refusal(Refusal::Topology(
-                    "Failed to compute number of partitions for all repartition topics. \
-                     There may be loops in the topology that cannot be resolved."
-                        .to_owned(),
-                )));
-            }
+        self.decide_sinks();
+        if self
+            .subtopologies()
+            .flat_map(|one| &one.repartition_sink_topics)
+            .any(|it| !self.decided.contains_key(it))
+        {
+            return Err(Stop::Refusal(Refusal::Topology(
+                "Failed to compute number of partitions for all repartition topics. \
+                 There may be loops in the topology that cannot be resolved."
+                    .to_owned(),
+            )));
         }
         let mut sources = self.subtopologies().flat_map(|one| &one.repartition_source_topics);
         if sources.any(|topic| !self.decided.contains_key(&topic.name)) {
@@ -187,24 +201,31 @@ impl<'a> Configuration<'a> {
         Ok(())
     }
 
-    /// One pass over all subtopologies; what it decides is visible to the later ones of the same pass.
-    fn decide_sinks(&mut self) -> Pass {
-        let mut pass = Pass { undecided: false, progress: false };
-        for subtopology in self.topology.subtopologies().values() {
-            for sink in &subtopology.repartition_sink_topics {
+    /// As passes over all subtopologies would do it, what one decides being visible to the later ones of the same
+    /// pass. Each is looked at once, when its turn comes after the first of its inputs is known: a chain of
+    /// thousands may stand in any order.
+    fn decide_sinks(&mut self) {
+        let all: Vec<&Subtopology> = self.subtopologies().collect();
+        let mut readers: BTreeMap<&Str, Vec<usize>> = BTreeMap::new();
+        for (at, one) in all.iter().enumerate() {
+            one.repartition_source_topics.iter().for_each(|it| readers.entry(&it.name).or_default().push(at));
+        }
+        let known =
+            (0..all.len()).filter(|at| all.get(*at).is_some_and(|it| self.known_inputs_max(it).is_some()));
+        let mut seen: BTreeSet<usize> = known.collect();
+        let mut turns: BinaryHeap<_> = seen.iter().map(|at| Reverse((0_usize, *at))).collect();
+        while let Some(Reverse((pass, at))) = turns.pop() {
+            let Some(one) = all.get(at) else { continue };
+            let Some(partitions) = self.known_inputs_max(one) else { continue };
+            for sink in &one.repartition_sink_topics {
                 if self.decided.contains_key(sink) {
                     continue;
                 }
-                match self.known_inputs_max(subtopology) {
-                    Some(partitions) => {
-                        self.decided.insert(sink, partitions);
-                        pass.progress = true;
-                    }
-                    None => pass.undecided = true,
-                }
+                self.decided.insert(sink, partitions);
+                let next = readers.get(sink).into_iter().flatten().filter(|reader| seen.insert(**reader));
+                turns.extend(next.map(|reader| Reverse((pass + usize::from(*reader < at), *reader))));
             }
         }
-        pass
     }
 
     /// Decided counts of repartition topics and existing counts of external ones, not the other way round.
@@ -227,6 +248,8 @@ impl<'a> Configuration<'a> {
                 fixed.insert(&topic.name);
             }
         }
+        let fixed_counts: BTreeSet<i32> = fixed.iter().map(|topic| self.count_or_zero(topic)).collect();
+        let fixed = Fixed { topics: fixed, counts: fixed_counts };
         for subtopology in self.topology.subtopologies().values() {
             for group in &subtopology.copartition_groups {
                 let members = subtopology.copartitioned(group);
@@ -244,19 +267,19 @@ impl<'a> Configuration<'a> {
         &mut self,
         repartition: &[&'a Str],
         external: &[&'a Str],
-        fixed: &BTreeSet<&'a Str>,
+        fixed: &Fixed<'a>,
     ) -> Result<(), Stop> {
         let partitions = if !external.is_empty() {
-            self.same_count(external, external)?
-        } else if fixed.is_empty() {
+            self.same_count(external.iter().map(|topic| self.count_or_zero(topic)).collect(), external)?
+        } else if fixed.topics.is_empty() {
             self.count_max(repartition)?
         } else {
             // Kafka compares the fixed topics of the whole topology here, and names those of the group.
-            self.same_count(&fixed.iter().copied().collect::<Vec<_>>(), repartition)?
+            self.same_count(fixed.counts.iter().copied().take(2).collect(), repartition)?
         };
         for topic in repartition {
             let before = self.count_or_zero(topic);
-            if fixed.contains(topic) && before != partitions {
+            if fixed.topics.contains(topic) && before != partitions {
                 return Err(incorrectly_partitioned(format!(
                     "Number of partitions [{before}] of repartition topic [{topic}] doesn't match number of \
                      partitions [{partitions}] of the source topic."
@@ -267,9 +290,8 @@ impl<'a> Configuration<'a> {
         Ok(())
     }
 
-    /// The common count of `topics`; if there is none the detail shows `named`.
-    fn same_count(&self, topics: &[&Str], named: &[&Str]) -> Result<i32, Stop> {
-        let counts: BTreeSet<i32> = topics.iter().map(|topic| self.count_or_zero(topic)).collect();
+    /// The one of `counts`; if there are several the detail shows `named`.
+    fn same_count(&self, counts: BTreeSet<i32>, named: &[&Str]) -> Result<i32, Stop> {
         if counts.len() <= 1 {
             return Ok(counts.into_iter().next().unwrap_or(0));
         }
@@ -306,6 +328,18 @@ impl<'a> Configuration<'a> {
             self.decided.extend(changelogs);
         }
         Ok(())
+    }
+
+    /// A topology may read a large topic in thousands of subtopologies.
+    fn few_enough_tasks(&self) -> Result<(), Stop> {
+        let tasks = |one| i64::from(self.tasks(one).unwrap_or(0).max(0));
+        let tasks: i64 = self.subtopologies().map(tasks).sum();
+        if tasks <= TASKS_MAX {
+            return Ok(());
+        }
+        let message =
+            format!("The topology has {tasks} tasks, which is more than the {TASKS_MAX} that are possible.");
+        Err(Stop::Refusal(Refusal::Topology(message)))
     }
 
     /// T-14; `None` without any input.
@@ -393,11 +427,6 @@ fn creatable(topic: &InternalTopic) -> CreatableTopic {
         configs: topic.configs.iter().map(config).collect(),
         ..Default::default()
     }
-}
-
-struct Pass {
-    undecided: bool,
-    progress: bool,
 }
 
 fn incorrectly_partitioned(detail: String) -> Stop {

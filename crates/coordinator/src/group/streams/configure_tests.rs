@@ -130,7 +130,7 @@ fn check(existing: &str, subtopologies: &str, expected: &str) {
     assert_eq!(text.trim(), expected.trim(), "\n--- got\n{text}");
 }
 
-/// 90, 248: neither subtopologies nor topics to create.
+/// 90, 248, 251: neither subtopologies nor topics to create.
 #[test]
 fn missing_source_topics() {
     check("bar:3", "0 <foo <bar +c", "status 1: Source topics foo are missing.");
@@ -213,7 +213,7 @@ fn topics_to_create() {
     );
 }
 
-/// 250, 254: counts come from external sources and from upstream repartition topics, in whichever order.
+/// 250, 254, 331: counts come from external sources and from upstream repartition topics, in whichever order.
 #[test]
 fn chains_of_repartition_topics() {
     check("in:4 r1:4 r2:4", "0 <<r2\n1 <<r1 >r2\n2 <in >r1", "0: 4 tasks r2:4\n1: 4 tasks r1:4\n2: 4 tasks");
@@ -330,7 +330,7 @@ fn changelogs_follow_the_widest_source() {
     check("in:4 r:4 c:4", "0 <in >r\n1 <<r +c", "0: 4 tasks\n1: 4 tasks r:4 c:4");
 }
 
-/// The trap of T-15: the changelog of an optimised source table is the source topic.
+/// 333. The trap of T-15: the changelog of an optimised source table is the source topic.
 #[test]
 fn a_source_topic_as_changelog() {
     check("in:4", "0 <in +in", "0: 4 tasks in:4");
@@ -390,4 +390,108 @@ fn a_record_that_no_join_would_have_written() {
         StreamsGroupTopologyValue { epoch: -1, subtopologies: vec![one.clone(), one], ..Default::default() };
     let configured = configure(&Topology::from_record(&record), &Existing::parse("in:2")).unwrap();
     assert!(!configured.is_ready());
+}
+
+/// T-11 as Kafka does it: passes, until one of them decides nothing.
+fn by_passes(topology: &Topology, existing: &Existing) -> Option<BTreeMap<Str, i32>> {
+    let mut decided: BTreeMap<Str, i32> = BTreeMap::new();
+    for topic in topology.subtopologies().values().flat_map(|it| &it.repartition_source_topics) {
+        if topic.partitions != 0 {
+            decided.insert(topic.name.clone(), topic.partitions);
+        }
+    }
+    loop {
+        let (mut left, mut progress) = (false, false);
+        for one in topology.subtopologies().values() {
+            for sink in &one.repartition_sink_topics {
+                if decided.contains_key(sink) {
+                    continue;
+                }
+                let repartitions =
+                    one.repartition_source_topics.iter().filter_map(|it| decided.get(&it.name).copied());
+                let known =
+                    |it: &Str| existing.0.get(&*it.to_str()).copied().or_else(|| decided.get(it).copied());
+                match repartitions.chain(one.source_topics.iter().filter_map(known)).max() {
+                    Some(count) => progress |= decided.insert(sink.clone(), count).is_none(),
+                    None => left = true,
+                }
+            }
+        }
+        match (left, progress) {
+            (false, _) => return Some(decided),
+            (true, false) => return None,
+            (true, true) => {}
+        }
+    }
+}
+
+#[test]
+fn repartition_topics_are_decided_as_in_passes() {
+    let (mut decided_all, mut loops) = (0, 0);
+    let mut entropy = crate::machine::Entropy::seeded(11);
+    let mut below = move |bound: u64| entropy.next_u64() % bound;
+    for _ in 0..3000 {
+        let mut text = String::new();
+        for id in 0..1 + below(7) {
+            write!(text, "{id}").unwrap();
+            for _ in 0..below(3) {
+                let fixed = if below(9) == 0 { format!(":{}", 1 + below(4)) } else { String::new() };
+                write!(text, " <<r{}{fixed}", below(8)).unwrap();
+            }
+            if below(3) == 0 {
+                write!(text, " <in{}", below(3)).unwrap();
+            }
+            (0..below(3)).for_each(|_| write!(text, " >r{}", below(8)).unwrap());
+            text.push('\n');
+        }
+        let request = request::Topology {
+            subtopologies: text.lines().map(subtopology).collect(),
+            ..Default::default()
+        };
+        // Some name a topic twice.
+        let Ok(topology) = Topology::from_request(&request) else { continue };
+        let existing = Existing::parse("in0:2 in1:3 in2:5");
+        let mut fast = Configuration { topology: &topology, topics: &existing, decided: BTreeMap::new() };
+        let expected = by_passes(&topology, &existing);
+        let is_refused = fast.decide_repartition_topics().is_err();
+        let decided: BTreeMap<Str, i32> =
+            fast.decided.iter().map(|(name, it)| ((*name).clone(), *it)).collect();
+        match expected {
+            Some(expected) => assert_eq!(decided, expected, "{text}"),
+            None => assert!(is_refused, "{text}"),
+        }
+        loops += u32::from(is_refused);
+        decided_all += u32::from(!is_refused);
+    }
+    assert!(loops > 100 && decided_all > 100, "{loops} are refused, {decided_all} are not");
+}
+
+/// Bad input: a chain of thousands of subtopologies in the worst order, with a copartition group in each.
+#[test]
+fn thousands_of_subtopologies() {
+    let count = 10_000;
+    let mut text = String::new();
+    for id in 0..count {
+        let source = if id + 1 == count { "<in".to_owned() } else { format!("<<r{}", id + 1) };
+        writeln!(text, "{id:06} {source} >r{id} +c{id} ={}", source.trim_start_matches('<')).unwrap();
+    }
+    writeln!(text, "z <<r0").unwrap();
+    let configured = configure(&topology(&text), &Existing::parse("in:3")).unwrap();
+    assert_eq!(configured.topics_to_create.len(), 2 * count);
+    assert!(configured.topics_to_create.iter().all(|it| it.num_partitions == 3));
+    assert!(configured.problem.unwrap().detail.len() < 200);
+}
+
+/// Bad input: a large topic that is read by many subtopologies.
+#[test]
+fn more_tasks_than_are_possible() {
+    let text = |count: u32| (0..count).map(|id| format!("{id} <in\n")).collect::<String>();
+    let existing = Existing::parse("in:1000");
+    let configured = configure(&topology(&text(2000)), &existing).unwrap();
+    assert_eq!(configured.task_space().unwrap().len(), 2_000_000);
+    let Err(Refusal::Topology(message)) = configure(&topology(&text(2001)), &existing) else { panic!() };
+    assert!(message.contains("2001000"), "{message}");
+    // Numbers of partitions that nobody has.
+    let text = "0 <in >r >s\n1 <<r:2147483647\n2 <<s:2147483647";
+    assert!(configure(&topology(text), &existing).is_err());
 }
