@@ -6,6 +6,8 @@ use wire::streams_group_heartbeat::request::{Subtopology, TaskIds, TaskOffset, T
 use wire::streams_group_heartbeat::response;
 use wire::{ErrorCode, Str, StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse};
 
+use coordinator::Millis;
+
 use crate::world::FIRST_END;
 
 pub(crate) type Task = (String, i32);
@@ -28,6 +30,19 @@ pub(crate) struct Client {
     /// It is dead, and the coordinator does not know yet.
     pub dead: bool,
     pub kind: Kind,
+    pub line: Line,
+}
+
+/// What the coordinator can know of the client's process.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Line {
+    /// The connection of its heartbeats; 0: it opens one for the next.
+    pub connection: u64,
+    /// The one on which the coordinator heard it last, and when.
+    pub known: u64,
+    pub heard: Millis,
+    /// The coordinator was told then that the connection was closed, and has to believe it.
+    pub closed: Option<Millis>,
 }
 
 /// How a client deals with offsets.
@@ -61,6 +76,7 @@ impl Client {
             tells: false,
             dead: false,
             kind,
+            line: Line::default(),
         }
     }
 
@@ -136,6 +152,7 @@ impl Client {
             other => panic!("{} got {}: {:?}", self.id, other.name(), response.error_message),
         }
         assert!(response.member_epoch > 0, "a joined member sees no epoch {}", response.member_epoch);
+        // 366.
         let Some(statuses) = &response.status else { panic!("statuses are a list") };
         let interval = response.heartbeat_interval_ms;
         assert!((500..=5000).contains(&interval), "I-1, CR-9: told {interval} ms");
@@ -167,7 +184,8 @@ impl Client {
     }
 
     pub(crate) fn rejoin(&mut self) {
-        *self = Self::new(self.id.clone(), self.process.clone(), self.instance.clone(), self.kind);
+        let fresh = Self::new(self.id.clone(), self.process.clone(), self.instance.clone(), self.kind);
+        *self = Self { line: self.line, ..fresh };
     }
 }
 

@@ -6,6 +6,7 @@ use coordinator::group::GroupShard;
 use coordinator::group::streams::tasks::{AssignedTasks, TaskId};
 use coordinator::group::streams::{StreamsGroup, StreamsMember};
 use wire::Str;
+use wire::consumer_offsets::Record;
 
 use crate::client::Client;
 
@@ -59,6 +60,18 @@ fn roles<'a>(
     let standby = tasks.standby.iter().map(move |it| (it, "standby", pending));
     let warmup = tasks.warmup.iter().map(move |it| (it, "warm-up", pending));
     active.chain(standby).chain(warmup)
+}
+
+/// 370: epochs grow with their records, and with nothing else.
+pub(crate) fn epochs_have_records(before: (i32, i32), group: &StreamsGroup, records: &[Record]) {
+    let has = |is: fn(&Record) -> bool| records.iter().any(is);
+    let with_group = has(|it| matches!(it, Record::StreamsGroupMetadata(_, Some(_))));
+    let with_target = has(|it| matches!(it, Record::StreamsGroupTargetAssignmentMetadata(_, Some(_))));
+    assert!(group.epoch == before.0 || with_group, "the group's epoch grew without record 17");
+    assert!(
+        group.assignment_epoch == before.1 || with_target,
+        "the assignment's epoch grew without record 20"
+    );
 }
 
 /// 365.

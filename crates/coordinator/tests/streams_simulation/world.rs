@@ -9,23 +9,24 @@ use coordinator::group::streams::GroupState;
 use coordinator::group::{GroupReply, GroupRequest, GroupShard, GroupTask, GroupTaskResult, PartitionEnd};
 use coordinator::{At, Caller, Cx, Entropy, Event, Machine, Millis, Output, TaskId, Ticket, TopicsChange};
 use wire::consumer_offsets::Record;
-use wire::{LogRecord, Str, StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse, Uuid};
+use wire::{ErrorCode, LogRecord, Str, StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse, Uuid};
 
 use crate::client::{Client, Kind, Offsets, Task};
 use crate::invariants;
+use crate::lines::Lines;
 
 const MEMBERS_MAX: usize = 6;
 /// Where changelogs end at first: far behind what counts as caught up.
 pub(crate) const FIRST_END: i64 = 50_000;
 
 pub(crate) struct World {
-    shard: GroupShard,
+    pub(crate) shard: GroupShard,
     log: Vec<(At, Bytes, Option<Bytes>)>,
     image: Image,
     topics_made: u8,
-    now: Millis,
+    pub(crate) now: Millis,
     chance: Entropy,
-    clients: Vec<Client>,
+    pub(crate) clients: Vec<Client>,
     clients_made: usize,
     /// What processes have restored, by process.
     disks: BTreeMap<String, BTreeMap<Task, i64>>,
@@ -36,6 +37,9 @@ pub(crate) struct World {
     /// The faults have stopped.
     resting: bool,
     group_epoch: i32,
+    pub(crate) lines: Lines,
+    /// Events that the shard saw.
+    pub(crate) steps: usize,
     /// Warm-ups that were seen, counted after each event.
     pub(crate) warmups: usize,
 }
@@ -57,6 +61,8 @@ impl World {
             resting: false,
             group_epoch: 0,
             warmups: 0,
+            lines: Lines::default(),
+            steps: 0,
         };
         let resource = Resource::Broker(String::new());
         let (key, value) = ("thalweg.streams.warmup.timeout.ms".to_owned(), Some("60000".to_owned()));
@@ -66,7 +72,7 @@ impl World {
     }
 
     /// A number below `bound`.
-    fn draw(&mut self, bound: usize) -> usize {
+    pub(crate) fn draw(&mut self, bound: usize) -> usize {
         usize::try_from(self.chance.next_u64() % u64::try_from(bound).unwrap()).unwrap()
     }
 
@@ -84,7 +90,7 @@ impl World {
             65..75 if self.clients.len() < MEMBERS_MAX => self.start(),
             75..77 if !alive.is_empty() => {
                 let client = alive[self.draw(alive.len())];
-                self.clients[client].dead = true;
+                self.die(client);
             }
             77..79 if alive.iter().any(|it| self.clients[*it].instance.is_some()) => {
                 let mut of_static = alive;
@@ -100,11 +106,16 @@ impl World {
                 let client = alive[self.draw(alive.len())];
                 self.clients[client].rejoin();
             }
-            82..86 => self.change_topics(),
+            82..85 => self.change_topics(),
+            85 => self.close_some(),
             86..88 => self.change_settings(),
             88..89 => self.load(false),
             89..90 => self.load(true),
             90..92 => self.restore(),
+            92 if !alive.is_empty() => {
+                let client = alive[self.draw(alive.len())];
+                self.wrong(client);
+            }
             92..97 => self.answer_task(),
             _ => {
                 let millis = [10, 500, 3000, 5000, 20_000][self.draw(5)];
@@ -130,7 +141,7 @@ impl World {
             70..74 if self.clients.len() < MEMBERS_MAX => self.start(),
             74 if alive.len() > 1 => {
                 let client = alive[self.draw(alive.len())];
-                self.clients[client].dead = true;
+                self.die(client);
             }
             75..77 if alive.len() > 1 => {
                 let client = alive[self.draw(alive.len())];
@@ -138,7 +149,8 @@ impl World {
             }
             77 => self.load(true),
             78 => self.load(false),
-            79..83 => self.restore(),
+            79 => self.close_some(),
+            80..83 => self.restore(),
             83..92 => self.answer_task(),
             _ => {
                 let millis = [500, 3000, 5000][self.draw(3)];
@@ -202,11 +214,11 @@ impl World {
         (0..self.clients.len()).filter(|it| !self.clients[*it].dead).collect()
     }
 
-    /// A thread of one of three processes, every other one a static member.
+    /// A thread of one of three processes, every third one a static member.
     fn start(&mut self) {
         self.clients_made += 1;
         let mut process = format!("p{}", self.draw(3));
-        let instance = (self.draw(2) == 0).then(|| format!("i{}", self.clients_made));
+        let instance = (self.draw(3) == 0).then(|| format!("i{}", self.clients_made));
         let kind = [Kind::Reports, Kind::Reports, Kind::Reports, Kind::Stuck, Kind::Older][self.draw(5)];
         if kind == Kind::Stuck {
             // No sibling's state helps it.
@@ -226,7 +238,7 @@ impl World {
             topology: None,
             ..self.clients[client].request()
         };
-        self.ask(request, 1);
+        self.ask(request, 1, 0);
         if self.draw(3) > 0 {
             self.clients_made += 1;
             id = format!("m{}", self.clients_made);
@@ -239,8 +251,14 @@ impl World {
 
     fn heartbeat(&mut self, client: usize) {
         self.clients[client].before_heartbeat();
+        let before = self.log.len();
         let response = self.ask_as(client);
-        if self.draw(8) == 0 {
+        if self.draw(60) == 0 {
+            // The broker dies before the records are durable, so nobody has seen the response.
+            self.log.truncate(before);
+            self.take_over();
+            self.clients[client].lost_response();
+        } else if self.draw(8) == 0 {
             self.clients[client].lost_response();
         } else {
             self.clients[client].response(&response);
@@ -250,13 +268,15 @@ impl World {
     fn leave(&mut self, client: usize) {
         let client = self.clients.remove(client);
         let request = StreamsGroupHeartbeatRequest { member_epoch: -1, topology: None, ..client.request() };
-        self.ask(request, 1);
+        self.ask(request, 1, 0);
     }
 
     /// A heartbeat, with offsets in some.
     fn ask_as(&mut self, client: usize) -> StreamsGroupHeartbeatResponse {
         let reports = self.draw(2) == 0;
         let quiet = self.draw(2) == 0;
+        let connection = self.beats(client);
+        let at = client;
         let client = &self.clients[client];
         let none = BTreeMap::new();
         let disk = self.disks.get(&client.process).unwrap_or(&none);
@@ -265,16 +285,21 @@ impl World {
             false => client.request(),
         };
         let version = client.api_version();
-        self.ask(request, version)
+        let response = self.ask(request, version, connection);
+        if response.error_code == ErrorCode::NONE {
+            self.was_heard(at);
+        }
+        response
     }
 
-    fn ask(
+    pub(crate) fn ask(
         &mut self,
         request: StreamsGroupHeartbeatRequest,
         api_version: i16,
+        connection: u64,
     ) -> StreamsGroupHeartbeatResponse {
         let request = GroupRequest::StreamsGroupHeartbeat(Box::new(request));
-        let caller = Caller { api_version, ..Default::default() };
+        let caller = Caller { api_version, connection, ..Default::default() };
         let output = self.step(Event::Ask { ticket: Ticket(1), caller, request });
         let [(_, GroupReply::StreamsGroupHeartbeat(reply))] = &output.replies[..] else {
             panic!("one reply")
@@ -288,12 +313,17 @@ impl World {
         reply.response.clone()
     }
 
-    fn step(&mut self, event: Event<GroupShard>) -> Output<GroupShard> {
+    pub(crate) fn step(&mut self, event: Event<GroupShard>) -> Output<GroupShard> {
         let mut entropy = Entropy::seeded(0);
         let offset = self.log.last().map_or(0, |(at, ..)| at.offset + 1);
         let mut cx =
             Cx { now: self.now, offset, image: &self.image, entropy: &mut entropy, slowest_answer: 0 };
+        let before = self.shard.hard().streams(&Str::from("g")).map(|it| (it.epoch, it.assignment_epoch));
         let output = self.shard.step(&mut cx, event);
+        self.steps += 1;
+        if let (Some(before), Some(group)) = (before, self.shard.hard().streams(&Str::from("g"))) {
+            invariants::epochs_have_records(before, group, &output.records);
+        }
         for (offset, record) in (offset..).zip(&output.records) {
             let (key, value) = record.encode().unwrap();
             self.log.push((At { offset, timestamp: self.now, producer: None }, key, value));
@@ -305,8 +335,11 @@ impl World {
     fn pass(&mut self, millis: Millis) {
         self.now += millis;
         if self.shard.deadline().is_some_and(|it| it <= self.now) {
+            let members = self.members();
             self.step(Event::Wake);
+            self.who_is_gone(&members);
         }
+        self.the_dead_are_gone();
     }
 
     /// Another coordinator takes over; `compacted`: the log has only the last record of each key.
@@ -315,18 +348,29 @@ impl World {
             let last: BTreeMap<_, _> = self.log.iter().map(|(at, key, _)| (key.clone(), at.offset)).collect();
             self.log.retain(|(at, key, _)| last[key] == at.offset);
         }
+        // 368.
+        let live = std::mem::take(&mut self.shard);
+        self.take_over();
+        assert_eq!(self.shard.hard(), live.hard(), "368: replay makes another state than the live one");
+    }
+
+    /// What the log holds is all that is left.
+    fn take_over(&mut self) {
         let mut shard = GroupShard::default();
         for (at, key, value) in &self.log {
             let record = Record::decode(key, value.as_ref()).unwrap().unwrap();
             shard.replay(*at, &record);
         }
-        assert_eq!(shard.hard(), self.shard.hard(), "368: replay makes another state than the live one");
         let mut entropy = Entropy::seeded(0);
         let mut cx =
             Cx { now: self.now, offset: 0, image: &self.image, entropy: &mut entropy, slowest_answer: 0 };
         assert!(shard.loaded(&mut cx).records.is_empty());
         self.tasks.clear();
         self.shard = shard;
+        self.lines.loaded_at = self.now;
+        for client in &mut self.clients {
+            (client.line.known, client.line.closed) = (0, None);
+        }
     }
 
     fn change_topics(&mut self) {
