@@ -8,7 +8,11 @@ import java.util.Map;
 import org.apache.kafka.common.GroupState;
 import org.apache.kafka.common.TopicPartition;
 
-/** `kafka-streams-groups` on an application that runs, on some that have run, and on groups that are none of its. */
+/**
+ * `kafka-streams-groups` on an application that runs, on some that have run, and on groups that are none of its.
+ *
+ * <p>Streams groups, scenarios 350, 351, 352, 353, 354 and 355.
+ */
 final class StreamsGroups implements Main.Story {
     private static final String TOOL = "kafka-streams-groups";
     private static final List<String> LEFT = List.of("left-1", "left-2", "left-3");
