@@ -12,7 +12,6 @@
 //!    CLUSTER_AUTHORIZATION_FAILED
 //! 6. all others in `catalog/src/command/alter_configs.rs`
 
-use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use catalog::Refusal;
@@ -22,7 +21,7 @@ use wire::alter_configs::response::AlterConfigsResourceResponse;
 use wire::{AlterConfigsRequest, AlterConfigsResponse, ErrorCode, Str};
 
 use super::Handler;
-use super::config_resource::{self, BROKER_LOGGER, invalid_request};
+use super::config_resource::{self, BROKER_LOGGER};
 use crate::auth::Operation;
 use crate::call::Call;
 
@@ -32,21 +31,11 @@ impl Handler for AlterConfigsRequest {
     async fn handle(call: Call, request: Self) -> AlterConfigsResponse {
         let resources: Vec<ReplaceResource> = request.resources.iter().map(wanted).collect();
         let refused = refuse(&call, &resources);
-        let allowed = resources.iter().zip(&refused).filter(|(_, refusal)| refusal.is_none());
         let command = ReplaceConfigs {
-            resources: allowed.map(|(resource, _)| resource.clone()).collect(),
+            resources: config_resource::allowed(&resources, &refused),
             validate_only: request.validate_only,
         };
-        let answers = call.broker.catalog.submit(command).await;
-        // The catalog answers, in order, for what was not refused here.
-        let mut answers = match answers {
-            Ok(reply) => reply.into_iter(),
-            Err(refusal) => vec![Err(refusal); resources.len()].into_iter(),
-        };
-        let results = refused.into_iter().map(|refusal| match refusal {
-            Some(refusal) => Err(refusal),
-            None => answers.next().unwrap_or(Ok(())),
-        });
+        let results = config_resource::results(refused, call.broker.catalog.submit(command).await);
         let responses =
             request.resources.iter().zip(results).map(|(it, result)| response(it, result)).collect();
         AlterConfigsResponse { responses, ..Default::default() }
@@ -55,21 +44,14 @@ impl Handler for AlterConfigsRequest {
 
 /// Checks 1 to 5, by resource.
 fn refuse(call: &Call, resources: &[ReplaceResource]) -> Vec<Option<Refusal>> {
-    let mut times: BTreeMap<(i8, &str), usize> = BTreeMap::new();
-    for resource in resources {
-        *times.entry((resource.kind, resource.name.as_str())).or_default() += 1;
-    }
     let check = |resource: &ReplaceResource| {
-        if times.get(&(resource.kind, resource.name.as_str())).is_some_and(|count| *count > 1) {
-            return Err(invalid_request("Each resource must appear at most once"));
-        }
         resource.check_form()?;
         if !config_resource::is_known(resource.kind) || resource.kind == BROKER_LOGGER {
             return Err(config_resource::unknown(resource.kind));
         }
         config_resource::authorize(call, Operation::AlterConfigs, resource.kind, &resource.name)
     };
-    resources.iter().map(|resource| check(resource).err()).collect()
+    config_resource::refuse(resources, |it| (it.kind, &it.name), check)
 }
 
 fn wanted(resource: &AlterConfigsResource) -> ReplaceResource {

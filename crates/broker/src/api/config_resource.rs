@@ -1,5 +1,7 @@
 //! What the APIs of settings have in common: kinds of resources and who may see or change them.
 
+use std::collections::BTreeMap;
+
 use catalog::{Image, Refusal};
 use wire::ErrorCode;
 
@@ -24,6 +26,44 @@ pub(super) fn is_known(kind: i8) -> bool {
 /// The answer for another type.
 pub(super) fn unknown(kind: i8) -> Refusal {
     invalid_request(format!("Unexpected resource type {kind}"))
+}
+
+/// Why each resource of an alteration can't be left to the catalog, if so: it is named twice, or `check` says why.
+/// `place` gives its type and its name.
+pub(super) fn refuse<T>(
+    resources: &[T],
+    place: impl Fn(&T) -> (i8, &str),
+    check: impl Fn(&T) -> Result<(), Refusal>,
+) -> Vec<Option<Refusal>> {
+    let mut times: BTreeMap<(i8, &str), usize> = BTreeMap::new();
+    for resource in resources {
+        *times.entry(place(resource)).or_default() += 1;
+    }
+    let check = |resource| match times.get(&place(resource)) {
+        Some(count) if *count > 1 => Some(invalid_request("Each resource must appear at most once")),
+        Some(_) | None => check(resource).err(),
+    };
+    resources.iter().map(check).collect()
+}
+
+/// The resources that were not refused.
+pub(super) fn allowed<T: Clone>(resources: &[T], refused: &[Option<Refusal>]) -> Vec<T> {
+    resources.iter().zip(refused).filter(|(_, refusal)| refusal.is_none()).map(|(it, _)| it.clone()).collect()
+}
+
+/// What became of each resource. The catalog answers, in order, for what was not refused before; or it fails as a whole.
+pub(super) fn results(
+    refused: Vec<Option<Refusal>>,
+    answers: Result<Vec<Result<(), Refusal>>, Refusal>,
+) -> impl Iterator<Item = Result<(), Refusal>> {
+    let mut answers = match answers {
+        Ok(reply) => reply.into_iter(),
+        Err(refusal) => vec![Err(refusal); refused.len()].into_iter(),
+    };
+    refused.into_iter().map(move |refusal| match refusal {
+        Some(refusal) => Err(refusal),
+        None => answers.next().unwrap_or(Ok(())),
+    })
 }
 
 /// DESCRIBE_CONFIGS or ALTER_CONFIGS on the topic, the group, or the cluster for all else (`broker-core.md` 17.4).

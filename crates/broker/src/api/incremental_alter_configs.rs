@@ -14,7 +14,6 @@
 //! Loggers (resource type 8) can't be changed while the process runs; Kafka's checks of them hold (INVALID_CONFIG for
 //! an unknown logger or level), and what passes them is INVALID_REQUEST.
 
-use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use catalog::command::{AlterConfigs, AlterResource, ConfigOp};
@@ -38,21 +37,11 @@ impl Handler for IncrementalAlterConfigsRequest {
         let image = call.image();
         let resources: Vec<AlterResource> = request.resources.iter().map(wanted).collect();
         let refused = refuse(&call, &image, &resources);
-        let allowed = resources.iter().zip(&refused).filter(|(_, refusal)| refusal.is_none());
         let command = AlterConfigs {
-            resources: allowed.map(|(resource, _)| resource.clone()).collect(),
+            resources: config_resource::allowed(&resources, &refused),
             validate_only: request.validate_only,
         };
-        let answers = call.broker.catalog.submit(command).await;
-        // The catalog answers, in order, for what was not refused here.
-        let mut answers = match answers {
-            Ok(reply) => reply.into_iter(),
-            Err(refusal) => vec![Err(refusal); resources.len()].into_iter(),
-        };
-        let results = refused.into_iter().map(|refusal| match refusal {
-            Some(refusal) => Err(refusal),
-            None => answers.next().unwrap_or(Ok(())),
-        });
+        let results = config_resource::results(refused, call.broker.catalog.submit(command).await);
         let responses =
             request.resources.iter().zip(results).map(|(it, result)| response(it, result)).collect();
         IncrementalAlterConfigsResponse { responses, ..Default::default() }
@@ -61,14 +50,7 @@ impl Handler for IncrementalAlterConfigsRequest {
 
 /// What is decided before the catalog is asked, by resource: checks 1 to 5, and all about loggers.
 fn refuse(call: &Call, image: &Image, resources: &[AlterResource]) -> Vec<Option<Refusal>> {
-    let mut times: BTreeMap<(i8, &str), usize> = BTreeMap::new();
-    for resource in resources {
-        *times.entry((resource.kind, resource.name.as_str())).or_default() += 1;
-    }
     let check = |resource: &AlterResource| {
-        if times.get(&(resource.kind, resource.name.as_str())).is_some_and(|count| *count > 1) {
-            return Err(invalid_request("Each resource must appear at most once"));
-        }
         resource.check_form()?;
         if !config_resource::is_known(resource.kind) {
             return Err(config_resource::unknown(resource.kind));
@@ -79,7 +61,7 @@ fn refuse(call: &Call, image: &Image, resources: &[AlterResource]) -> Vec<Option
             _ => Ok(()),
         }
     };
-    resources.iter().map(|resource| check(resource).err()).collect()
+    config_resource::refuse(resources, |it| (it.kind, &it.name), check)
 }
 
 /// Why levels of loggers are not changed (`broker-core.md` 6.2).
