@@ -2,9 +2,9 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 
+use super::block::{Header, Record};
 use super::compress::{self, Codec};
 use super::header::{Attributes, BatchHeader, HEADER_LEN, TimestampType};
-use super::records::{Header, Record};
 
 /// Builds one batch. Records get offset deltas 0, 1, 2 … unless they bring their own offsets.
 ///

@@ -6,6 +6,7 @@
 //!
 //! This module knows bytes only: no topics, no offsets that are allowed, no error codes.
 
+mod block;
 mod build;
 pub mod compress;
 pub mod control;
@@ -14,10 +15,11 @@ mod records;
 #[cfg(test)]
 mod tests;
 
+pub use block::{Block, Header, Record, RecordIter, RecordRef, RecordRefs};
 pub use build::BatchBuilder;
 pub use compress::Codec;
 pub use header::{Attributes, BatchHeader, HEADER_LEN, TimestampType, crc32c};
-pub use records::{Batch, Batches, Header, INFLATED_BYTES_MAX, Record, RecordIter, records};
+pub use records::{Batch, Batches, INFLATED_BYTES_MAX, records};
 
 use std::fmt;
 

@@ -1,10 +1,10 @@
-//! Walking the batches of a byte string, and the records of a batch (`broker-core` 7.2).
+//! Walking the batches of a byte string (`broker-core` 7.2).
 
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 
 use super::Invalid;
-use super::compress;
-use super::header::{BatchHeader, HEADER_LEN, TimestampType, add_sequence, check_magic};
+use super::block::{Block, Record, RecordIter};
+use super::header::{BatchHeader, HEADER_LEN, check_magic};
 
 /// What the records of one batch may inflate to where the caller has no limit of its own. `max.message.bytes`
 /// bounds the compressed batch, and well-compressible ones are legal, so this is large.
@@ -48,6 +48,11 @@ impl Batch {
     /// The records, inflated to at most [`INFLATED_BYTES_MAX`] bytes if they are compressed.
     pub fn records(&self) -> Result<RecordIter, Invalid> {
         self.records_within(INFLATED_BYTES_MAX)
+    }
+
+    /// The records to be looked at in place, inflated as by [`Self::records`].
+    pub fn block(&self) -> Result<Block, Invalid> {
+        Block::new(&self.header, &self.payload(), INFLATED_BYTES_MAX)
     }
 }
 
@@ -132,154 +137,4 @@ impl Iterator for Step {
             Self::Failed(why) => why.take().map(Err),
         }
     }
-}
-
-/// One record. Key and value are slices of the batch; null and empty are different things.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Record {
-    /// Absolute offset.
-    pub offset: i64,
-    /// Milliseconds; −1 none.
-    pub timestamp: i64,
-    /// Sequence of the idempotent producer; −1 none.
-    pub sequence: i32,
-    /// The key.
-    pub key: Option<Bytes>,
-    /// The value; null is a tombstone in a compacted topic.
-    pub value: Option<Bytes>,
-    /// Headers in their order; keys may repeat.
-    pub headers: Vec<Header>,
-}
-
-/// A header of a record. The key is UTF-8 by agreement; nobody checks it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Header {
-    /// The key, never null.
-    pub key: Bytes,
-    /// The value.
-    pub value: Option<Bytes>,
-}
-
-/// The records of one batch in order. It ends after the last record or the first error.
-#[derive(Debug, Clone)]
-pub struct RecordIter {
-    header: BatchHeader,
-    rest: Bytes,
-    left: i32,
-}
-
-impl RecordIter {
-    /// Starts on the records of a batch, given its header and the bytes after the header.
-    pub fn new(header: &BatchHeader, payload: &Bytes, limit: usize) -> Result<Self, Invalid> {
-        // A batch that compaction has emptied keeps its codec bits but has no block.
-        let codec = if payload.is_empty() { compress::Codec::None } else { header.attributes.codec()? };
-        let rest = compress::decompress(codec, payload, limit)?;
-        Ok(Self { header: *header, rest, left: header.record_count.max(0) })
-    }
-
-    fn step(&mut self) -> Result<Option<Record>, Invalid> {
-        if self.left == 0 {
-            return if self.rest.is_empty() {
-                Ok(None)
-            } else {
-                Err(Invalid::Record("bytes after the last record"))
-            };
-        }
-        let length = take_length(&mut self.rest)?.ok_or(Invalid::Record("negative record size"))?;
-        let mut body = take(&mut self.rest, length)?;
-        let record = self.read(&mut body)?;
-        if !body.is_empty() {
-            return Err(Invalid::Record("record is longer than its fields"));
-        }
-        self.left -= 1;
-        Ok(Some(record))
-    }
-
-    fn read(&self, body: &mut Bytes) -> Result<Record, Invalid> {
-        if body.is_empty() {
-            return Err(Invalid::Record("record is cut short"));
-        }
-        // One byte of attributes, none of which has a meaning yet.
-        body.advance(1);
-        let timestamp_delta = take_varint(body, 64)?;
-        let offset_delta = take_i32(body)?;
-        let key = take_nullable(body)?;
-        let value = take_nullable(body)?;
-        Ok(Record {
-            offset: self.header.base_offset.wrapping_add(i64::from(offset_delta)),
-            timestamp: match self.header.attributes.timestamp_type() {
-                TimestampType::CreateTime => self.header.base_timestamp.wrapping_add(timestamp_delta),
-                TimestampType::LogAppendTime => self.header.max_timestamp,
-            },
-            sequence: match self.header.base_sequence {
-                ..0 => -1,
-                base => add_sequence(base, offset_delta),
-            },
-            key,
-            value,
-            headers: take_headers(body)?,
-        })
-    }
-}
-
-impl Iterator for RecordIter {
-    type Item = Result<Record, Invalid>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let step = self.step();
-        if step.is_err() {
-            self.left = 0;
-            self.rest = Bytes::new();
-        }
-        step.transpose()
-    }
-}
-
-fn take_headers(body: &mut Bytes) -> Result<Vec<Header>, Invalid> {
-    let count = take_length(body)?.ok_or(Invalid::Record("negative number of headers"))?;
-    // Each header takes at least two bytes, so a lying count can't make us allocate much.
-    if count > body.len() {
-        return Err(Invalid::Record("more headers than bytes"));
-    }
-    let mut headers = Vec::with_capacity(count.min(body.len() / 2));
-    for _ in 0..count {
-        let key = take_nullable(body)?.ok_or(Invalid::Record("header key is null"))?;
-        headers.push(Header { key, value: take_nullable(body)? });
-    }
-    Ok(headers)
-}
-
-fn take_nullable(body: &mut Bytes) -> Result<Option<Bytes>, Invalid> {
-    take_length(body)?.map(|length| take(body, length)).transpose()
-}
-
-/// A length; `None` for a negative one.
-fn take_length(body: &mut Bytes) -> Result<Option<usize>, Invalid> {
-    Ok(usize::try_from(take_i32(body)?).ok())
-}
-
-fn take(body: &mut Bytes, length: usize) -> Result<Bytes, Invalid> {
-    if length > body.len() {
-        return Err(Invalid::Record("field is cut short"));
-    }
-    Ok(body.split_to(length))
-}
-
-fn take_i32(body: &mut Bytes) -> Result<i32, Invalid> {
-    i32::try_from(take_varint(body, 32)?).map_err(|_| Invalid::Record("varint is too long"))
-}
-
-/// Reads zigzag base 128: at most 5 bytes for 32 bits, 10 for 64.
-pub(super) fn take_varint(body: &mut Bytes, bits: u32) -> Result<i64, Invalid> {
-    let mut value = 0_u64;
-    for (index, shift) in (0..bits).step_by(7).enumerate() {
-        let byte = *body.get(index).ok_or(Invalid::Record("varint is cut short"))?;
-        value |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            body.advance(index + 1);
-            let value = if bits == 32 { value & u64::from(u32::MAX) } else { value };
-            return Ok((value >> 1).cast_signed() ^ -(value & 1).cast_signed());
-        }
-    }
-    Err(Invalid::Record("varint is too long"))
 }

@@ -135,14 +135,27 @@ fn varints() {
         let mut out = BytesMut::new();
         build::put_varint(&mut out, value);
         assert_eq!(out, unhex(hex), "{value}");
-        assert_eq!(records::take_varint(&mut out.freeze(), 64), Ok(value));
+        assert_eq!(block::take_varint(&mut &out[..], 64), Ok(value));
     }
-    assert_eq!(records::take_varint(&mut unhex("ffffffff0f"), 32), Ok(i64::from(i32::MIN)));
+    assert_eq!(block::take_varint(&mut &unhex("ffffffff0f")[..], 32), Ok(i64::from(i32::MIN)));
     assert_eq!(
-        records::take_varint(&mut unhex("8080808080 00"), 32),
+        block::take_varint(&mut &unhex("8080808080 00")[..], 32),
         Err(Invalid::Record("varint is too long"))
     );
-    assert_eq!(records::take_varint(&mut unhex("80"), 32), Err(Invalid::Record("varint is cut short")));
+    assert_eq!(block::take_varint(&mut &unhex("80")[..], 32), Err(Invalid::Record("varint is cut short")));
+}
+
+/// What is looked at in place is what is given out.
+#[test]
+fn records_are_the_same_in_place() {
+    let batch = first(&unhex(TWO_RECORDS)).unwrap();
+    let block = batch.block().unwrap();
+    let given: Vec<_> = batch.records().unwrap().map(Result::unwrap).collect();
+    let seen: Vec<_> = block.records().map(Result::unwrap).collect();
+    assert_eq!(seen.iter().map(RecordRef::to_record).collect::<Vec<_>>(), given);
+    assert_eq!(seen[0].key, Some(&b"k1"[..]));
+    assert_eq!((seen[1].key, seen[1].value), (None, Some(&b"v2"[..])));
+    assert_eq!(given[1].headers.len(), 1);
 }
 
 #[test]
