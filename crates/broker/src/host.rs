@@ -15,25 +15,21 @@ use catalog::Image;
 use coordinator::{
     At, Batch, Caller, Driver, Entropy, Event, Machine, Millis, Round, TaskId, Ticket, TopicsChange,
 };
-use storage::partition::{AppendError, Guard, Isolation, Origin, Partition, ReadSpec};
-use storage::{Ends, Slice, Slices};
+use storage::Ends;
+use storage::partition::{AppendError, Guard, Origin, Partition};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Sleep, sleep};
-use tracing::warn;
-use wire::LogRecord;
-use wire::batch::control::Control;
-use wire::batch::{BatchBuilder, Batches};
+use wire::batch::BatchBuilder;
 
 use crate::clock::Clock;
 use crate::markers::Marker;
+use crate::replay::replay;
 
 /// Letters of one mailbox; who asks above that waits, and so does the connection it came on.
 pub(crate) const MAILBOX_MAX: usize = 1024;
 /// Letters taken into one round.
 const ROUND_MAX: usize = 256;
-/// Bytes of one read while a machine is loaded.
-const LOAD_BYTES: usize = 1024 * 1024;
 /// A wake that comes this much too late means that the process stood still (suspended, starved).
 const LATE: Millis = 10_000;
 /// Then clients get this long to be heard before their sessions are looked at.
@@ -362,101 +358,6 @@ fn build(batch: &Batch) -> Bytes {
         builder = builder.push(Some(key), value.as_deref());
     }
     builder.build()
-}
-
-/// Feeds every record of the log to the driver, and gives the log's end.
-async fn replay<M: Machine>(driver: &mut Driver<M>, partition: &Partition) -> Result<i64, String> {
-    let ends = partition.ends_now();
-    // What a machine before this one appended may not be durable yet.
-    partition.wait_durable(ends.end).await.map_err(|error| error.to_string())?;
-    let mut from = ends.start;
-    while from < ends.end {
-        let spec = ReadSpec {
-            from,
-            max_bytes: LOAD_BYTES,
-            at_least_one: true,
-            isolation: Isolation::ReadUncommitted,
-            settle: false,
-        };
-        let read = partition.read(spec).await.map_err(|error| error.to_string())?;
-        let bytes = load(read.slices).await?;
-        let next = replay_batches(driver, bytes, from)?;
-        if next <= from {
-            return Err(format!("the log ends at {from}, before its end {}", ends.end));
-        }
-        from = next;
-    }
-    Ok(ends.end)
-}
-
-/// Slices in files are read where a slow disk holds nobody up.
-async fn load(slices: Slices) -> Result<Bytes, String> {
-    if slices.items.iter().all(|slice| matches!(slice, Slice::Bytes(_))) {
-        return slices.load().map_err(|error| error.to_string());
-    }
-    let loaded = tokio::task::spawn_blocking(move || slices.load()).await;
-    loaded.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
-}
-
-fn replay_batches<M: Machine>(driver: &mut Driver<M>, bytes: Bytes, mut from: i64) -> Result<i64, String> {
-    for batch in Batches::new(bytes) {
-        let batch = batch.map_err(|error| error.to_string())?;
-        let header = &batch.header;
-        let next = header.next_offset();
-        if header.attributes.is_control() {
-            replay_control(driver, &batch, from)?;
-        } else {
-            let transactional = header.attributes.is_transactional();
-            let producer = transactional.then_some((header.producer_id, header.producer_epoch));
-            for record in batch.records().map_err(|error| error.to_string())? {
-                let record = record.map_err(|error| error.to_string())?;
-                if record.offset >= from {
-                    let at = At { offset: record.offset, timestamp: record.timestamp, producer };
-                    replay_record(driver, at, record.key.as_ref(), record.value.as_ref())?;
-                }
-            }
-        }
-        from = next;
-    }
-    Ok(from)
-}
-
-/// Markers end transactions; other control records mean nothing to a machine.
-fn replay_control<M: Machine>(
-    driver: &mut Driver<M>,
-    batch: &wire::batch::Batch,
-    from: i64,
-) -> Result<(), String> {
-    let producer = (batch.header.producer_id, batch.header.producer_epoch);
-    for record in batch.records().map_err(|error| error.to_string())? {
-        let record = record.map_err(|error| error.to_string())?;
-        let commit = match Control::parse(&record).map_err(|error| error.to_string())? {
-            Control::Commit { .. } => true,
-            Control::Abort { .. } => false,
-            Control::Other(_) => continue,
-        };
-        if record.offset >= from {
-            let at = At { offset: record.offset, timestamp: record.timestamp, producer: Some(producer) };
-            driver.marker(at, producer.0, commit);
-        }
-    }
-    Ok(())
-}
-
-fn replay_record<M: Machine>(
-    driver: &mut Driver<M>,
-    at: At,
-    key: Option<&Bytes>,
-    value: Option<&Bytes>,
-) -> Result<(), String> {
-    let key = key.ok_or_else(|| format!("record {} has no key", at.offset))?;
-    let decoded = M::Record::decode(key, value);
-    match decoded.map_err(|error| format!("record {}: {error:?}", at.offset))? {
-        Some(record) => driver.replay(at, &record),
-        // A later release wrote it; Kafka skips such records too.
-        None => warn!(offset = at.offset, "record of an unknown type skipped"),
-    }
-    Ok(())
 }
 
 /// The slowest answer of the last one to two windows.

@@ -22,6 +22,7 @@ pub mod markers;
 pub mod net;
 pub mod partitions;
 pub mod producer_ids;
+pub mod replay;
 mod router;
 pub mod settings;
 mod settle;

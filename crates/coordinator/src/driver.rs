@@ -9,9 +9,9 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-use crate::machine::{At, Cx, Entropy, Event, Machine, Millis, Output, TaskId, Ticket};
+use crate::machine::{At, Cx, Encoded, Entropy, Event, Machine, Millis, Output, TaskId, Ticket};
 use catalog::Image;
-use wire::LogRecord;
+use wire::{DecodeError, LogRecord};
 
 /// Bytes of a batch before its records.
 const BATCH_HEADER_BYTES: usize = 61;
@@ -78,6 +78,18 @@ impl<M: Machine> Driver<M> {
         assert!(at.offset >= self.written, "the log of a shard was read backwards");
         self.machine.replay(at, record);
         self.written = at.offset + 1;
+    }
+
+    /// The same with the bytes of the record; false if its type is not known. Until [`Self::loaded`] the machine may show
+    /// less than it has read.
+    ///
+    /// # Errors
+    /// Bytes that are no such record.
+    pub fn replay_encoded(&mut self, at: At, record: Encoded<'_>) -> Result<bool, DecodeError> {
+        assert!(at.offset >= self.written, "the log of a shard was read backwards");
+        let known = self.machine.replay_encoded(at, record)?;
+        self.written = at.offset + 1;
+        Ok(known)
     }
 
     /// Applies a marker that the log has, while loading and live: the host appends it and then tells it here. Replies

@@ -20,4 +20,6 @@ pub mod timers;
 pub mod txn;
 
 pub use driver::{Batch, Driver, Round};
-pub use machine::{At, Caller, Cx, Entropy, Event, Machine, Millis, Output, TaskId, Ticket, TopicsChange};
+pub use machine::{
+    At, Caller, Cx, Encoded, Entropy, Event, Machine, Millis, Output, TaskId, Ticket, TopicsChange,
+};

@@ -7,8 +7,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use catalog::{Changes, Image};
-use wire::{LogRecord, Str, Uuid};
+use wire::batch::RecordRef;
+use wire::{DecodeError, LogRecord, Str, Uuid};
 
 /// Milliseconds since 1970, or a length of time in milliseconds.
 pub type Millis = i64;
@@ -53,6 +55,19 @@ pub trait Machine: Default + Send + 'static {
 
     /// Applies one record of the log, while loading.
     fn replay(&mut self, at: At, record: &Self::Record);
+
+    /// Applies one record of the log as its bytes; false if its type is not known. It means what [`Machine::replay`] of
+    /// the decoded record means. Machines that have much to load do it with less.
+    ///
+    /// # Errors
+    /// Bytes that are no such record.
+    fn replay_encoded(&mut self, at: At, record: Encoded<'_>) -> Result<bool, DecodeError> {
+        let decoded = Self::Record::decode(&record.key_bytes(), record.value_bytes().as_ref())?;
+        if let Some(decoded) = &decoded {
+            self.replay(at, decoded);
+        }
+        Ok(decoded.is_some())
+    }
 
     /// Applies a marker of the log, which ends the transaction of a producer, live and while loading. Machines
     /// without transactional records have nothing to do.
@@ -139,6 +154,37 @@ where
             .field("replies", &self.replies)
             .field("tasks", &self.tasks)
             .finish()
+    }
+}
+
+/// Key and value of a record as they stand in a batch of the log.
+#[derive(Debug, Clone, Copy)]
+pub struct Encoded<'a> {
+    record: RecordRef<'a>,
+    key: &'a [u8],
+}
+
+impl<'a> Encoded<'a> {
+    /// `None` for a record without a key, which no machine writes.
+    pub fn new(record: RecordRef<'a>) -> Option<Self> {
+        record.key.map(|key| Self { record, key })
+    }
+
+    pub fn key(&self) -> &'a [u8] {
+        self.key
+    }
+
+    /// `None` is a tombstone.
+    pub fn value(&self) -> Option<&'a [u8]> {
+        self.record.value
+    }
+
+    pub fn key_bytes(&self) -> Bytes {
+        self.record.key_bytes().unwrap_or_default()
+    }
+
+    pub fn value_bytes(&self) -> Option<Bytes> {
+        self.record.value_bytes()
     }
 }
 

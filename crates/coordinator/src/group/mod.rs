@@ -26,10 +26,12 @@ pub mod streams;
 pub mod why;
 
 use crate::group::history::Cause;
-use crate::machine::{At, Caller, Cx, Event, Machine, Millis, Output, Ticket};
+use crate::group::offsets::latest::{CommitKey, Latest};
+use crate::machine::{At, Caller, Cx, Encoded, Event, Machine, Millis, Output, Ticket};
 use wire::consumer_offsets::Record;
 use wire::{
-    ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse, Str, StreamsGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse, DecodeError, LogRecord as _, Str,
+    StreamsGroupHeartbeatRequest,
 };
 
 pub use fail::Fail;
@@ -47,6 +49,8 @@ pub use step::Step;
 pub struct GroupShard {
     hard: Hard,
     soft: Soft,
+    /// While the log is read: commits that are not in `hard` yet.
+    latest: Latest,
 }
 
 impl GroupShard {
@@ -91,14 +95,45 @@ impl Machine for GroupShard {
     }
 
     fn replay(&mut self, at: At, record: &Record) {
+        if let Record::OffsetCommit(_, value) = record {
+            // What a producer commits is nobody's offset before its marker.
+            if value.is_none() || at.producer.is_none() {
+                self.hard.flush(&mut self.latest);
+            }
+        } else if record.is_tombstone() {
+            self.latest.group_removed();
+        }
         self.hard.apply(at, record);
     }
 
+    fn replay_encoded(&mut self, at: At, record: Encoded<'_>) -> Result<bool, DecodeError> {
+        if at.producer.is_none()
+            && let Some(key) = CommitKey::parse(record.key())
+            && let Some(value) = record.value_bytes()
+        {
+            if self.latest.take(at, &key, value)? {
+                self.hard.make_group_of_commit(key.group);
+            }
+            if self.latest.is_full() {
+                self.hard.flush(&mut self.latest);
+            }
+            return Ok(true);
+        }
+        let decoded = Record::decode(&record.key_bytes(), record.value_bytes().as_ref())?;
+        if let Some(decoded) = &decoded {
+            self.replay(at, decoded);
+        }
+        Ok(decoded.is_some())
+    }
+
     fn marker(&mut self, _at: At, producer: i64, commit: bool) {
+        self.hard.flush(&mut self.latest);
         self.hard.apply_marker(producer, commit);
     }
 
     fn loaded(&mut self, cx: &mut Cx<'_>) -> Output<Self> {
+        self.hard.flush(&mut self.latest);
+        self.latest = Latest::default();
         self.soft = Soft { history: History::new(cx.now), loaded_at: cx.now, ..Soft::default() };
         let mut step = Step::new(&mut self.hard, &mut self.soft, cx);
         classic::loaded(&mut step);

@@ -7,9 +7,12 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
+
 use crate::group::classic::ClassicGroup;
 use crate::group::consumer::ConsumerGroup;
 use crate::group::offsets::Offsets;
+use crate::group::offsets::latest::Latest;
 use crate::group::streams::StreamsGroup;
 use crate::machine::At;
 use wire::Str;
@@ -90,11 +93,23 @@ impl Hard {
         &self.offsets
     }
 
+    /// A commit makes its group if it is missing.
+    pub(super) fn make_group_of_commit(&mut self, group: &[u8]) {
+        if !self.groups.contains_key(group) {
+            self.groups.insert(Str::from_bytes(Bytes::copy_from_slice(group)), Group::Simple);
+        }
+    }
+
+    /// Applies commits that were kept while loading.
+    pub(super) fn flush(&mut self, latest: &mut Latest) {
+        latest.flush(&mut self.offsets);
+    }
+
     /// Applies one record.
     pub(super) fn apply(&mut self, at: At, record: &Record) {
         match record {
             Record::OffsetCommit(key, Some(value)) => {
-                self.groups.entry(key.group.detach()).or_insert(Group::Simple);
+                self.make_group_of_commit(key.group.as_bytes());
                 self.offsets.put(at, key, value);
             }
             // The group stays, also without offsets: only a tombstone of its own removes it.

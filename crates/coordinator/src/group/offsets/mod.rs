@@ -4,10 +4,13 @@ pub mod commit;
 pub mod delete;
 pub mod expire;
 pub mod fetch;
+pub(super) mod latest;
 mod pending;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+use bytes::Bytes;
 
 use crate::group::step::Step;
 use crate::machine::{At, Millis};
@@ -41,6 +44,37 @@ pub struct Committed {
     pub record_offset: i64,
 }
 
+impl Committed {
+    fn new(at: At, value: &OffsetCommitValue) -> Self {
+        Self {
+            offset: value.offset,
+            leader_epoch: value.leader_epoch,
+            metadata: value.metadata.detach(),
+            commit_timestamp: value.commit_timestamp,
+            expire_timestamp: value.expire_timestamp,
+            topic_id: value.topic_id,
+            record_offset: at.offset,
+        }
+    }
+
+    /// The same as a new one, in the same memory where it can be.
+    fn replace(&mut self, at: At, value: &OffsetCommitValue) {
+        if self.metadata != value.metadata {
+            self.metadata = value.metadata.detach();
+        }
+        let metadata = std::mem::take(&mut self.metadata);
+        *self = Self {
+            offset: value.offset,
+            leader_epoch: value.leader_epoch,
+            metadata,
+            commit_timestamp: value.commit_timestamp,
+            expire_timestamp: value.expire_timestamp,
+            topic_id: value.topic_id,
+            record_offset: at.offset,
+        };
+    }
+}
+
 impl Offsets {
     /// Offsets of one group.
     pub fn of_group(&self, group: &Str) -> Option<&GroupOffsets> {
@@ -68,21 +102,17 @@ impl Offsets {
     }
 
     pub(super) fn put(&mut self, at: At, key: &OffsetCommitKey, value: &OffsetCommitValue) {
-        let committed = Committed {
-            offset: value.offset,
-            leader_epoch: value.leader_epoch,
-            metadata: value.metadata.detach(),
-            commit_timestamp: value.commit_timestamp,
-            expire_timestamp: value.expire_timestamp,
-            topic_id: value.topic_id,
-            record_offset: at.offset,
-        };
+        let committed = Committed::new(at, value);
         if let Some((producer, _)) = at.producer {
             self.pending.put(producer, key, committed);
             return;
         }
-        let topics = self.by_group.entry(key.group.detach()).or_default();
-        topics.entry(key.topic.detach()).or_default().insert(key.partition, committed);
+        self.partitions(key.group.as_bytes(), key.topic.as_bytes()).insert(key.partition, committed);
+    }
+
+    /// Those of a topic that a group commits; the names are copied only when they are new.
+    fn partitions(&mut self, group: &[u8], topic: &[u8]) -> &mut BTreeMap<i32, Committed> {
+        child(child(&mut self.by_group, group), topic)
     }
 
     /// 10.3: pending offsets of the partition go as well.
@@ -114,6 +144,14 @@ impl Offsets {
             }
         }
     }
+}
+
+/// What stands under the name, made if there is nothing.
+fn child<'a, T: Default>(of: &'a mut BTreeMap<Str, T>, name: &[u8]) -> &'a mut T {
+    if !of.contains_key(name) {
+        of.insert(Str::from_bytes(Bytes::copy_from_slice(name)), T::default());
+    }
+    of.get_mut(name).expect("it is there by now")
 }
 
 fn remove_from(topics: &mut GroupOffsets, topic: &Str, partition: i32) {
