@@ -15,11 +15,11 @@ use crate::process::Peer;
 use crate::report::{Report, Value, spread};
 
 /// What a heartbeat may cost more than P3.
-const RATIO_MAX: f64 = 2.5;
+pub(crate) const RATIO_MAX: f64 = 2.5;
 /// Subtopologies that share the tasks. None has a store.
 const SUBTOPOLOGIES: u32 = 10;
 /// The topic that consumers read.
-const CONSUMED: &str = "consumed";
+pub(crate) const CONSUMED: &str = "consumed";
 /// Both APIs.
 const VERSION: i16 = 1;
 /// Correlation id, tags, throttle time.
@@ -41,7 +41,7 @@ const SETTINGS: [&str; 5] = [
 
 /// A member as a client keeps it.
 #[derive(Debug, Clone, Default)]
-struct Member<Owned> {
+pub(crate) struct Member<Owned> {
     number: u32,
     id: String,
     epoch: i32,
@@ -55,7 +55,7 @@ struct Member<Owned> {
 }
 
 /// A type of groups.
-trait Kind {
+pub(crate) trait Kind {
     type Request: Request;
     type Owned: Clone + Default + PartialEq;
 
@@ -78,7 +78,7 @@ struct Streams {
     endpoints: bool,
 }
 
-struct Consumer;
+pub(crate) struct Consumer;
 
 impl<Owned: PartialEq> Member<Owned> {
     /// Whether the epoch or what is owned changed. `None`: it is left as it is.
@@ -232,7 +232,7 @@ impl Kind for Consumer {
 }
 
 /// A group whose members came to rest.
-struct Group<'a, K: Kind> {
+pub(crate) struct Group<'a, K: Kind> {
     kind: &'a K,
     name: String,
     members: Vec<Member<K::Owned>>,
@@ -240,7 +240,7 @@ struct Group<'a, K: Kind> {
 }
 
 impl<'a, K: Kind> Group<'a, K> {
-    fn new(kind: &'a K, name: String, members: u32, address: &str) -> Result<Self, String> {
+    pub(crate) fn new(kind: &'a K, name: String, members: u32, address: &str) -> Result<Self, String> {
         let member = |number| Member { number, id: format!("member-{number:06}"), ..Member::default() };
         let mut connection = Connection::open(address)?;
         connection.coordinator(0, &name)?;
@@ -248,7 +248,7 @@ impl<'a, K: Kind> Group<'a, K> {
     }
 
     /// A heartbeat of each, one after the other. Whether anything was new to one of them.
-    fn pass(&mut self) -> Result<bool, String> {
+    pub(crate) fn pass(&mut self) -> Result<bool, String> {
         let mut moved = false;
         for member in &mut self.members {
             let answer = self.connection.call(VERSION, &self.kind.request(&self.name, member))?;
@@ -258,7 +258,7 @@ impl<'a, K: Kind> Group<'a, K> {
     }
 
     /// Passes until nothing moves and all is owned; says how many.
-    fn converge(&mut self, tasks: usize) -> Result<u32, String> {
+    pub(crate) fn converge(&mut self, tasks: usize) -> Result<u32, String> {
         for pass in 1..=PASSES_MAX {
             let moved = self.pass()?;
             if !moved && self.owned() == tasks && self.is_level(tasks) {
@@ -287,7 +287,7 @@ impl<'a, K: Kind> Group<'a, K> {
     }
 
     /// The heartbeats of members at rest.
-    fn frames(&self) -> Result<Frames, String> {
+    pub(crate) fn frames(&self) -> Result<Frames, String> {
         let frame = |member| encoded(VERSION, &self.kind.request(&self.name, member));
         let frames: Result<Vec<_>, String> = self.members.iter().map(frame).collect();
         Ok(Frames::new(frames?, ERROR_AT))
@@ -313,7 +313,7 @@ struct Beats<'a> {
 }
 
 /// A group at rest, of any kind.
-trait Steady {
+pub(crate) trait Steady {
     fn connection(&mut self) -> &mut Connection;
     /// What was measured was a group at rest, if that still holds.
     fn check(&mut self) -> Result<(), String>;

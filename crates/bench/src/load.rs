@@ -109,9 +109,26 @@ impl Connection {
     /// # Errors
     /// The connection broke, or the answer can't be read.
     pub fn call<R: Request>(&mut self, version: i16, request: &R) -> Result<R::Response, String> {
+        let id = self.start(version, request)?;
+        self.finish::<R>(version, id)
+    }
+
+    /// Asks without waiting; gives the number by which the answer is taken. Answers come in the order of the questions.
+    ///
+    /// # Errors
+    /// The connection broke.
+    pub fn start<R: Request>(&mut self, version: i16, request: &R) -> Result<i32, String> {
         let mut frame = encoded(version, request)?;
         self.send(&mut frame)?;
-        self.receive(self.last_id)?;
+        Ok(self.last_id)
+    }
+
+    /// Waits for the answer.
+    ///
+    /// # Errors
+    /// The connection broke, or the answer can't be read.
+    pub fn finish<R: Request>(&mut self, version: i16, id: i32) -> Result<R::Response, String> {
+        self.receive(id)?;
         let header = frame::response_header_version(R::KEY, version).ok_or("unknown version")?;
         let mut reader = Reader::new(bytes::Bytes::copy_from_slice(&self.answer));
         let named = |problem: wire::DecodeError| format!("answer to {}: {problem}", R::NAME);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// What `bench floor`, `bench groups` and `bench txn` are told.
+/// What the measurements that take options are told.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The broker's binary. Without one it is the one beside this program.
@@ -13,12 +13,18 @@ pub struct Options {
     pub json: bool,
     pub members: u32,
     pub tasks: u32,
+    /// Of the largest group, where sizes are compared.
+    pub most_members: u32,
+    /// Of the largest log.
+    pub records: u32,
     pub rounds: u32,
     /// Length of a turn, and of the time before the first one.
     pub seconds: f64,
     pub warm_up: f64,
     /// Where directories with data are made.
     pub directory: PathBuf,
+    /// The whole grid.
+    pub full: bool,
     /// Be the floor server instead of measuring it.
     pub serve: bool,
 }
@@ -31,10 +37,13 @@ impl Default for Options {
             json: false,
             members: 1000,
             tasks: 1000,
+            most_members: 100_000,
+            records: 10_000_000,
             rounds: 5,
             seconds: 5.0,
             warm_up: 2.0,
             directory: std::env::temp_dir(),
+            full: false,
             serve: false,
         }
     }
@@ -55,11 +64,14 @@ impl Options {
                 "--against-pid" => process = Some(number(name, value()?, 1, u32::MAX)?),
                 "-o" => options.json = json(value()?)?,
                 "--members" => options.members = number(name, value()?, 1, 1_000_000)?,
+                "--most-members" => options.most_members = number(name, value()?, 100, 1_000_000)?,
                 "--tasks" => options.tasks = number(name, value()?, 1, 100_000)?,
+                "--records" => options.records = number(name, value()?, 10_000, 1_000_000_000)?,
                 "--rounds" => options.rounds = number(name, value()?, 1, 1000)?,
                 "--seconds" => options.seconds = number(name, value()?, 0.01, 600.0)?,
                 "--warm-up" => options.warm_up = number(name, value()?, 0.0, 600.0)?,
                 "--dir" => options.directory = PathBuf::from(value()?),
+                "--full" => options.full = true,
                 "--serve" => options.serve = true,
                 _ => return Err(format!("unknown: {name}")),
             }

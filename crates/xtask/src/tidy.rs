@@ -18,7 +18,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("explain", &["wire"]),
     ("thalweg", &["wire", "catalog", "coordinator", "storage", "broker", "client", "explain"]),
     ("client", &["wire"]),
-    ("bench", &["wire"]),
+    ("bench", &["wire", "catalog", "coordinator", "storage", "broker"]),
     ("testkit", &[]),
     ("xtask", &[]),
 ];

@@ -1,0 +1,227 @@
+//! `bench assign`: what the assignors of consumer groups take, in milliseconds of one thread, the least of several runs:
+//! rows with a budget, how the time grows with the partitions, and with `--full` the grid of Apache Kafka's own
+//! benchmark. `full` assigns to fresh members, `join` when one more member joins the result of that.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use coordinator::assign::{PartitionAssignor, PartitionSpec, Partitions, Subscriber, Topic};
+use wire::{Str, Uuid};
+
+use crate::options::Options;
+use crate::report::{Report, Value, exponent};
+
+/// Growth with the partitions, at most.
+const EXPONENT_MAX: f64 = 1.15;
+/// Runs of a case, fewer if they take longer than that.
+const RUNS_MAX: u32 = 15;
+const RUNS_TIME_MAX: Duration = Duration::from_secs(2);
+/// Sets of topics that no two members share in part.
+const BUCKETS: u32 = 5;
+
+#[derive(Debug, Clone, Copy)]
+struct Case {
+    assignor: PartitionAssignor,
+    /// 1: all members subscribe to all topics.
+    buckets: u32,
+    members: u32,
+    topics: u32,
+    partitions_of_each: u32,
+}
+
+/// A case with its budgets for `full` and `join`.
+const BUDGETS: [(Case, [f64; 2]); 4] = [
+    (case(PartitionAssignor::Uniform, 1, 10_000, 1_000, 1_000), [30.0, 8.0]),
+    (case(PartitionAssignor::Uniform, BUCKETS, 1_000, 100, 500), [8.0, 3.0]),
+    (case(PartitionAssignor::Uniform, BUCKETS, 10_000, 1_000, 1_000), [200.0, 30.0]),
+    (case(PartitionAssignor::Range, 1, 10_000, 1_000, 1_000), [30.0, 30.0]),
+];
+
+const fn case(
+    assignor: PartitionAssignor,
+    buckets: u32,
+    members: u32,
+    topics: u32,
+    partitions_of_each: u32,
+) -> Case {
+    Case { assignor, buckets, members, topics, partitions_of_each }
+}
+
+impl Case {
+    fn name(self) -> String {
+        let subscriptions = if self.buckets == 1 { "one subscription" } else { "5 disjoint subscriptions" };
+        format!("{}, {subscriptions}", self.assignor.name())
+    }
+
+    fn partitions(self) -> u32 {
+        self.topics * self.partitions_of_each
+    }
+
+    fn values(self) -> Vec<(&'static str, Value)> {
+        vec![
+            ("members", self.members.into()),
+            ("partitions", self.partitions().into()),
+            ("topics", self.topics.into()),
+        ]
+    }
+}
+
+/// What members bring.
+struct World {
+    case: Case,
+    /// One more than the case has.
+    ids: Vec<Str>,
+    topics: Vec<Topic>,
+    subscriptions: Vec<Arc<[u32]>>,
+}
+
+impl World {
+    fn new(case: Case) -> Self {
+        let topic = |number: u32| {
+            let mut id = [0; 16];
+            id.iter_mut().zip(number.to_be_bytes()).for_each(|(to, from)| *to = from);
+            Topic { id: Uuid(id), partitions: case.partitions_of_each }
+        };
+        let of = |bucket| (0..case.topics).filter(|it| it % case.buckets == bucket).collect();
+        Self {
+            case,
+            ids: (0..=case.members).map(|it| Str::from(format!("member-{it:08}"))).collect(),
+            topics: (0..case.topics).map(topic).collect(),
+            subscriptions: (0..case.buckets).map(of).collect(),
+        }
+    }
+
+    fn spec<'a>(&'a self, targets: Option<&'a [Partitions]>) -> PartitionSpec<'a> {
+        let mut spec = PartitionSpec::new(self.topics.clone());
+        spec.homogeneous = self.case.buckets == 1;
+        let joins = usize::from(targets.is_some());
+        let members = self.ids.len() - 1 + joins;
+        for ((number, id), topics) in
+            self.ids.iter().enumerate().zip(self.subscriptions.iter().cycle()).take(members)
+        {
+            let target = targets.and_then(|it| it.get(number));
+            spec.add(Subscriber { id, instance: None, topics: topics.clone(), target });
+        }
+        spec
+    }
+
+    /// Milliseconds of `full` and of `join`.
+    fn measure(&self) -> [f64; 2] {
+        let assignor = self.case.assignor;
+        let full = self.spec(None);
+        let first = least(|| assignor.assign(&full));
+        let targets: Vec<Partitions> = assignor.assign(&full).into_iter().map(|it| it.into_owned()).collect();
+        let joined = self.spec(Some(&targets));
+        [first, least(|| assignor.assign(&joined))]
+    }
+}
+
+/// Milliseconds of the fastest run, without the time to drop what it gives.
+fn least<T>(run: impl Fn() -> T) -> f64 {
+    let (mut least, begin) = (Duration::MAX, Instant::now());
+    for _ in 0..RUNS_MAX {
+        let start = Instant::now();
+        let result = black_box(run());
+        least = least.min(start.elapsed());
+        drop(result);
+        if begin.elapsed() > RUNS_TIME_MAX {
+            break;
+        }
+    }
+    least.as_secs_f64() * 1e3
+}
+
+fn grid() -> Vec<Case> {
+    let mut grid = Vec::new();
+    for assignor in PartitionAssignor::ALL {
+        for buckets in [1, BUCKETS] {
+            for members in [100, 1_000, 10_000] {
+                for of_each_member in [5, 10, 50] {
+                    for topics in [10, 100, 1_000] {
+                        let each = (members * of_each_member / topics).max(1);
+                        grid.push(case(assignor, buckets, members, topics, each));
+                    }
+                }
+            }
+        }
+    }
+    grid
+}
+
+/// From a thousand partitions to a million; a hundred for each member, a thousand in each topic.
+fn growth(assignor: PartitionAssignor, buckets: u32, report: &Report) {
+    let (mut full, mut join) = (Vec::new(), Vec::new());
+    for thousands in [5, 20, 100, 500, 1_000] {
+        report.progress(&format!("growth of {}: {thousands}000 partitions", assignor.name()));
+        let case = case(assignor, buckets, thousands * 10, thousands, 1_000);
+        let partitions = f64::from(case.partitions());
+        let [first, second] = World::new(case).measure();
+        full.push((partitions, first));
+        join.push((partitions, second));
+    }
+    let values = [
+        ("full_exponent", exponent(&full).into()),
+        ("join_exponent", exponent(&join).into()),
+        ("wanted_max", EXPONENT_MAX.into()),
+    ];
+    report.row(&format!("growth of {}", case(assignor, buckets, 0, 0, 0).name()), &values);
+}
+
+/// Measures and prints.
+///
+/// # Errors
+/// None; the others have some.
+pub fn run(options: &Options) -> Result<(), String> {
+    let report = Report::new(options.json);
+    for (case, [full_max, join_max]) in BUDGETS {
+        report.progress(&case.name());
+        let [full, join] = World::new(case).measure();
+        let mut values = case.values();
+        values.extend([
+            ("full_ms", full.into()),
+            ("wanted_max", full_max.into()),
+            ("join_ms", join.into()),
+            ("join_wanted_max", join_max.into()),
+        ]);
+        report.row(&case.name(), &values);
+    }
+    for assignor in PartitionAssignor::ALL {
+        for buckets in [1, BUCKETS] {
+            growth(assignor, buckets, &report);
+        }
+    }
+    if options.full {
+        for case in grid() {
+            report.progress(&case.name());
+            let [full, join] = World::new(case).measure();
+            let mut values = case.values();
+            values.extend([("full_ms", full.into()), ("join_ms", join.into())]);
+            report.row(&case.name(), &values);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_partitions_are_assigned() {
+        for assignor in PartitionAssignor::ALL {
+            for buckets in [1, BUCKETS] {
+                let world = World::new(case(assignor, buckets, 20, 10, 7));
+                let owned = |targets: &[Partitions]| -> usize {
+                    targets.iter().flat_map(|it| it.values()).map(Vec::len).sum()
+                };
+                let first: Vec<_> =
+                    assignor.assign(&world.spec(None)).into_iter().map(|it| it.into_owned()).collect();
+                assert_eq!((first.len(), owned(&first)), (20, 70));
+                let joined = assignor.assign(&world.spec(Some(&first)));
+                let joined: Vec<_> = joined.into_iter().map(|it| it.into_owned()).collect();
+                assert_eq!((joined.len(), owned(&joined)), (21, 70));
+            }
+        }
+    }
+}
