@@ -150,7 +150,7 @@ async fn wrong_topics_are_refused_and_the_others_created() {
             .zip(brokers)
             .map(|(partition_index, broker_ids)| CreatableReplicaAssignment {
                 partition_index,
-                broker_ids,
+                broker_ids: broker_ids.into(),
                 ..Default::default()
             })
             .collect(),

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::emit_rust::{default_value, put};
+use crate::emit_rust::put;
 use crate::model::{Default, Field, Message, Type};
 use crate::names;
 use crate::versions::{Holds, Versions};
@@ -60,113 +60,171 @@ fn accessor(field: &Field) -> String {
     format!("self.{}", names::field(&field.name))
 }
 
+/// Fields that stand in a row and have a fixed size, in the versions of the test.
+struct Run<'a> {
+    holds: Holds,
+    size: usize,
+    /// Each with its place.
+    fields: Vec<(&'a Field, usize)>,
+}
+
+/// What to do with the plain fields, one after the other.
+enum Part<'a> {
+    Run(Run<'a>),
+    One(&'a Field, Holds),
+}
+
+/// The plain fields in their order.
+fn parts<'a>(shape: &'a Shape<'_>) -> Vec<Part<'a>> {
+    let mut parts = Vec::new();
+    for it in shape.fields {
+        let holds = shape.plain(it);
+        if holds == Holds::Never {
+            continue;
+        }
+        let Some(size) = it.ty.fixed_size().filter(|_| !it.array) else {
+            parts.push(Part::One(it, holds));
+            continue;
+        };
+        match parts.last_mut() {
+            Some(Part::Run(run)) if run.holds == holds => {
+                run.fields.push((it, run.size));
+                run.size += size;
+            }
+            _ => parts.push(Part::Run(Run { holds, size, fields: vec![(it, 0)] })),
+        }
+    }
+    parts
+}
+
+/// Statements that are run where the test holds.
+fn guarded(holds: &Holds, statements: &str) -> String {
+    match holds {
+        Holds::Always => statements.to_owned(),
+        Holds::Never => String::new(),
+        Holds::If(test) => format!("if {test} {{ {statements} }}"),
+    }
+}
+
 // ---- read ----
 
 pub(crate) fn emit_read(out: &mut String, shape: &Shape<'_>) {
-    put!(out, "fn read(r: &mut crate::Reader, v: i16) -> Result<Self, crate::DecodeErrorKind> {{");
+    put!(
+        out,
+        "fn read(&mut self, r: &mut crate::Cursor<'_>, v: i16) -> Result<(), crate::DecodeErrorKind> {{"
+    );
     put!(out, "{}", shape.flex_line());
+    for part in parts(shape) {
+        match part {
+            Part::Run(run) => put!(out, "{}", guarded(&run.holds, &read_run(&run))),
+            Part::One(field, holds) => put!(out, "{}", guarded(&holds, &read_field(field, shape, false))),
+        }
+    }
     let tags = shape.tags();
-    put!(out, "let mut it = Self {{");
-    for it in shape.fields {
-        let value = match shape.plain(it) {
-            Holds::Always => read_field(it, shape, false),
-            Holds::Never => default_value(it),
-            Holds::If(test) => {
-                format!("if {test} {{ {} }} else {{ {} }}", read_field(it, shape, false), default_value(it))
-            }
-        };
-        put!(out, "{}: {value},", names::field(&it.name));
-    }
-    if shape.flexible() {
-        let unknown =
-            if tags.is_empty() { "if flex { r.unknown_tags()? } else { Vec::new() }" } else { "Vec::new()" };
-        put!(out, "unknown_tagged_fields: {unknown},");
-    }
-    put!(out, "}};");
     if !tags.is_empty() {
-        emit_read_tags(out, shape, &tags);
+        emit_read_tags(out, &tags, shape);
+    } else if shape.flexible() {
+        put!(out, "if flex && r.tagged() {{ r.unknown_tags(&mut self.unknown_tagged_fields)?; }}");
     }
-    put!(out, "Ok(it)\n}}");
+    put!(out, "Ok(())\n}}");
 }
 
-fn emit_read_tags(out: &mut String, shape: &Shape<'_>, tags: &[(&Field, u32, Holds)]) {
-    put!(out, "if flex {{ let (count, mut last) = (r.tag_count()?, None);");
-    put!(out, "for _ in 0..count {{ let (tag, end) = r.tag(&mut last)?; match tag {{");
+fn read_run(run: &Run<'_>) -> String {
+    let mut out = format!("let run = r.run::<{}>()?;", run.size);
+    for (field, at) in &run.fields {
+        let bytes = format!("crate::cursor::part::<{at}, _, _>(run)");
+        out += &format!(" {} = {};", accessor(field), from_bytes(field, &bytes));
+    }
+    out
+}
+
+/// The value of a field of fixed size as an expression.
+fn from_bytes(field: &Field, bytes: &str) -> String {
+    let number = |ty: &str| format!("{ty}::from_be_bytes({bytes})");
+    match &field.ty {
+        Type::Bool => format!("{} != 0", number("u8")),
+        Type::Int8 => number("i8"),
+        Type::Int16 if field.is_error_code() => format!("crate::ErrorCode({})", number("i16")),
+        Type::Int16 => number("i16"),
+        Type::Uint16 => number("u16"),
+        Type::Int32 => number("i32"),
+        Type::Uint32 => number("u32"),
+        Type::Int64 => number("i64"),
+        Type::Float64 => number("f64"),
+        Type::Uuid => format!("crate::Uuid({bytes})"),
+        Type::String | Type::Bytes | Type::Records | Type::Struct(_) => unreachable!("of no fixed size"),
+    }
+}
+
+fn emit_read_tags(out: &mut String, tags: &[(&Field, u32, Holds)], shape: &Shape<'_>) {
+    put!(out, "if flex && r.tagged() {{ let (count, mut last) = (r.tag_count()?, None);");
+    put!(out, "for _ in 0..count {{ let (tag, left) = r.tag(&mut last)?; match tag {{");
     for (field, number, holds) in tags {
         // A known tag in a version that lacks it is an error (wire.md 7.9).
         if *holds != Holds::Always {
             let test = holds.expression();
             put!(out, "{number} if !({test}) => return Err(crate::DecodeErrorKind::TagNotInVersion),");
         }
-        put!(
-            out,
-            "{number} => {{ it.{} = {}; r.end_tag(end)?; }}",
-            names::field(&field.name),
-            read_field(field, shape, true)
-        );
+        put!(out, "{number} => {{ {} r.end_tag(left)?; }}", read_field(field, shape, true));
     }
-    put!(out, "_ => it.unknown_tagged_fields.push(r.raw_tag(tag, end)?),");
+    put!(out, "_ => self.unknown_tagged_fields.push(r.raw_tag(tag, left)?),");
     put!(out, "}} }} }}");
 }
 
 /// Reads a field, null where the version allows it.
 fn read_field(field: &Field, shape: &Shape<'_>, tagged: bool) -> String {
-    let here = shape.versions.and(field.versions);
-    let plain = read_value(field, shape);
-    match field.nullable.within(here) {
-        Holds::Never if field.is_nullable() => format!("Some({plain})"),
-        Holds::Never => plain,
+    let x = accessor(field);
+    if !field.is_nullable() {
+        return read_value(field, shape, &format!("&mut {x}"));
+    }
+    let present = format!("let x = {x}.insert(Default::default()); {}", read_value(field, shape, "x"));
+    match field.nullable.within(shape.versions.and(field.versions)) {
+        Holds::Never => format!("{{ {present} }}"),
         Holds::Always => read_nullable(field, shape, tagged),
         Holds::If(test) => {
-            format!("if {test} {{ {} }} else {{ Some({plain}) }}", read_nullable(field, shape, tagged))
+            format!("if {test} {{ {} }} else {{ {present} }}", read_nullable(field, shape, tagged))
         }
     }
 }
 
-fn read_value(field: &Field, shape: &Shape<'_>) -> String {
+/// Reads a value that is not null to `place`.
+fn read_value(field: &Field, shape: &Shape<'_>, place: &str) -> String {
     let flex = flex(field);
-    if field.array {
-        return format!("r.list({flex}, {}, |r| {})?", min_size(&field.ty, shape.message), read_one(field));
+    match &field.ty {
+        ty @ Type::Struct(_) if field.array => {
+            format!("r.list({place}, {flex}, {}, v)?;", min_size(ty, shape.message))
+        }
+        _ if field.is_broker_ids() => format!("r.broker_ids({place}, {flex})?;"),
+        _ if field.array => format!("r.values({place}, {flex})?;"),
+        Type::String => format!("r.str({place}, {flex})?;"),
+        Type::Bytes => format!("r.bytes({place}, {flex})?;"),
+        Type::Records => format!("r.records({place}, {flex})?;"),
+        Type::Struct(_) => format!("({place}).read(r, v)?;"),
+        Type::Bool
+        | Type::Int8
+        | Type::Int16
+        | Type::Uint16
+        | Type::Int32
+        | Type::Uint32
+        | Type::Int64
+        | Type::Float64
+        | Type::Uuid => format!("*({place}) = {};", from_bytes(field, "*r.run()?")),
     }
-    format!("{}?", read_one(field))
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "of what can be null, the rest is structs")]
 fn read_nullable(field: &Field, shape: &Shape<'_>, tagged: bool) -> String {
-    let flex = flex(field);
-    if field.array {
-        let min = min_size(&field.ty, shape.message);
-        return format!("r.nullable_list({flex}, {min}, |r| {})?", read_one(field));
-    }
+    let (x, flex) = (accessor(field), flex(field));
     match &field.ty {
-        Type::String => format!("r.nullable_str({flex})?"),
-        Type::Bytes => format!("r.nullable_bytes({flex})?"),
-        Type::Records => format!("r.nullable_records({flex})?"),
-        _ => {
-            let present = if tagged { "r.tagged_present()?" } else { "r.present()?" };
-            format!("if {present} {{ Some({}?) }} else {{ None }}", read_one(field))
+        ty @ Type::Struct(_) if field.array => {
+            format!("r.nullable_list(&mut {x}, {flex}, {}, v)?;", min_size(ty, shape.message))
         }
-    }
-}
-
-/// One value or element, as a `Result`.
-fn read_one(field: &Field) -> String {
-    let flex = flex(field);
-    match &field.ty {
-        Type::Bool => "r.bool()".to_owned(),
-        Type::Int8 => "r.i8()".to_owned(),
-        Type::Int16 if field.is_error_code() => "r.error_code()".to_owned(),
-        Type::Int16 => "r.i16()".to_owned(),
-        Type::Uint16 => "r.u16()".to_owned(),
-        Type::Int32 => "r.i32()".to_owned(),
-        Type::Uint32 => "r.u32()".to_owned(),
-        Type::Int64 => "r.i64()".to_owned(),
-        Type::Float64 => "r.f64()".to_owned(),
-        Type::Uuid => "r.uuid()".to_owned(),
-        Type::String => format!("r.str({flex})"),
-        Type::Bytes => format!("r.bytes({flex})"),
-        Type::Records => format!("r.records({flex})"),
-        Type::Struct(name) => format!("{name}::read(r, v)"),
+        _ if field.is_broker_ids() => format!("r.nullable_broker_ids(&mut {x}, {flex})?;"),
+        _ if field.array => format!("r.nullable_values(&mut {x}, {flex})?;"),
+        Type::String => format!("r.nullable_str(&mut {x}, {flex})?;"),
+        Type::Bytes => format!("r.nullable_bytes(&mut {x}, {flex})?;"),
+        Type::Records => format!("r.nullable_records(&mut {x}, {flex})?;"),
+        _ => format!("r.nullable(&mut {x}, {tagged}, v)?;"),
     }
 }
 
@@ -260,25 +318,25 @@ fn mark<'a>(message: &'a Message, field: &'a Field, found: &mut BTreeSet<&'a str
 }
 
 pub(crate) fn emit_measure(out: &mut String, shape: &Shape<'_>) {
-    put!(out, "fn measure(&self, s: &mut crate::Sizer, v: i16) -> Result<(), crate::EncodeError> {{");
+    let parts = parts(shape);
+    emit_fixed(out, shape, &parts);
+    put!(out, "fn measure(&self, s: &mut crate::Sizer, v: i16) -> Result<(), crate::write::Refused> {{");
     put!(out, "{}", shape.flex_line());
-    let constant = |it: &&Field| shape.plain(it) == Holds::Always && !it.array && !it.is_nullable();
-    let fixed: usize = shape.fields.iter().filter(constant).filter_map(|it| it.ty.fixed_size()).sum();
-    if fixed > 0 {
-        put!(out, "s.fixed({fixed});");
-    }
-    for it in shape.fields {
-        if !(constant(&it) && it.ty.fixed_size().is_some()) {
-            emit_measure_plain(out, shape, it);
+    for part in &parts {
+        match part {
+            Part::Run(_) => {}
+            Part::One(field, holds) => {
+                put!(out, "{}", guarded(holds, &measure_field(field, shape, false)));
+            }
         }
     }
+    emit_lost(out, shape);
     let tags = shape.tags();
     if !tags.is_empty() {
         put!(out, "let mut tags = 0;");
     }
     for (field, number, holds) in &tags {
-        let measure = on_field(field, shape, &MEASURE_TAGGED);
-        let test = default_test(field);
+        let (measure, test) = (measure_field(field, shape, true), default_test(field));
         put!(
             out,
             "if {} && !({test}) {{ tags += 1; let mark = s.total(); {measure} s.tagged({number}, mark); }}",
@@ -292,168 +350,202 @@ pub(crate) fn emit_measure(out: &mut String, shape: &Shape<'_>) {
     put!(out, "Ok(())\n}}");
 }
 
-fn emit_measure_plain(out: &mut String, shape: &Shape<'_>, field: &Field) {
-    let measure = on_field(field, shape, &MEASURE);
-    match shape.plain(field) {
-        Holds::Always => put!(out, "{measure}"),
-        Holds::Never => {}
-        Holds::If(test) => put!(out, "if {test} {{ {measure} }}"),
+/// What every value takes in a version. In a list this is asked once.
+fn emit_fixed(out: &mut String, shape: &Shape<'_>, parts: &[Part<'_>]) {
+    put!(out, "#[inline] fn fixed(v: i16) -> usize {{");
+    put!(out, "{}", shape.flex_line());
+    let mut sum = if shape.flexible() { "usize::from(flex)" } else { "0" }.to_owned();
+    for part in parts {
+        match part {
+            Part::Run(Run { holds: Holds::If(test), size, .. }) => {
+                sum += &format!(" + if {test} {{ {size} }} else {{ 0 }}");
+            }
+            Part::Run(run) => sum += &format!(" + {}", run.size),
+            Part::One(_, _) => {}
+        }
     }
-    let exists = field.versions.within(shape.versions);
-    if !field.ignorable && exists != Holds::Always {
-        // wire.md 8.3: a value that the version lacks is refused, unless it may be dropped.
-        let test = default_test(field);
-        put!(
-            out,
-            "if !({}) && !({test}) {{ return Err(crate::EncodeError::lost({:?}, v)); }}",
-            exists.expression(),
-            field.name
-        );
+    put!(out, "{sum}\n}}");
+}
+
+/// wire.md 8.3: a value that the version lacks is refused, unless it may be dropped. One test says that there is none
+/// in the newest versions.
+fn emit_lost(out: &mut String, shape: &Shape<'_>) {
+    let (mut exist, mut checks) = (Vec::new(), String::new());
+    for it in shape.fields {
+        let exists = it.versions.within(shape.versions);
+        if !it.ignorable && exists != Holds::Always {
+            let (exists, test) = (exists.expression(), default_test(it));
+            let lost = format!("return Err(crate::write::lost({:?}, v));", it.name);
+            checks += &format!("if !({exists}) && !({test}) {{ {lost} }}\n");
+            exist.push(format!("({exists})"));
+        }
+    }
+    if !exist.is_empty() {
+        put!(out, "if !({}) {{ {checks} }}", exist.join(" && "));
     }
 }
 
 pub(crate) fn emit_write(out: &mut String, shape: &Shape<'_>) {
-    put!(out, "fn write(&self, w: &mut crate::Writer, v: i16) {{");
+    put!(
+        out,
+        "fn write<'a>(&self, out: &'a mut [u8], w: &mut crate::fill::Splices, v: i16) -> &'a mut [u8] {{"
+    );
     put!(out, "{}", shape.flex_line());
-    for it in shape.fields {
-        let write = on_field(it, shape, &WRITE);
-        match shape.plain(it) {
-            Holds::Always => put!(out, "{write}"),
-            Holds::Never => {}
-            Holds::If(test) => put!(out, "if {test} {{ {write} }}"),
+    put!(out, "let mut out = out;");
+    for part in parts(shape) {
+        match part {
+            Part::Run(run) => put!(out, "{}", guarded(&run.holds, &write_run(&run))),
+            Part::One(field, holds) => put!(out, "{}", guarded(&holds, &write_field(field, shape, false))),
         }
     }
-    if shape.flexible() {
-        emit_write_tags(out, shape);
+    let tags = shape.tags();
+    if !tags.is_empty() {
+        emit_write_tags(out, shape, &tags);
+    } else if shape.flexible() {
+        put!(out, "if flex {{ out = crate::fill::tags(out, &self.unknown_tagged_fields); }}");
     }
-    put!(out, "}}");
+    put!(out, "out\n}}");
 }
 
-fn emit_write_tags(out: &mut String, shape: &Shape<'_>) {
-    let tags = shape.tags();
+fn write_run(run: &Run<'_>) -> String {
+    let mut out = format!("let (run, rest) = crate::fill::run::<{}>(out);", run.size);
+    for (field, at) in &run.fields {
+        out += &format!(" crate::fill::part::<{at}, _, _>(run, {});", to_bytes(field, &accessor(field)));
+    }
+    out + " out = rest;"
+}
+
+/// The bytes of a field of fixed size as an expression.
+fn to_bytes(field: &Field, x: &str) -> String {
+    match &field.ty {
+        Type::Bool => format!("[{x} as u8]"),
+        Type::Uuid => format!("{x}.0"),
+        _ if field.is_error_code() => format!("{x}.0.to_be_bytes()"),
+        Type::Int8
+        | Type::Int16
+        | Type::Uint16
+        | Type::Int32
+        | Type::Uint32
+        | Type::Int64
+        | Type::Float64 => format!("{x}.to_be_bytes()"),
+        Type::String | Type::Bytes | Type::Records | Type::Struct(_) => unreachable!("of no fixed size"),
+    }
+}
+
+fn emit_write_tags(out: &mut String, shape: &Shape<'_>, tags: &[(&Field, u32, Holds)]) {
     put!(out, "if flex {{");
-    let mut count = "self.unknown_tagged_fields.len()".to_owned();
-    for (field, number, holds) in &tags {
+    let (mut none, mut count) = (String::new(), "self.unknown_tagged_fields.len()".to_owned());
+    for (field, number, holds) in tags {
         put!(out, "let tag{number} = {} && !({});", holds.expression(), default_test(field));
+        none += &format!("!tag{number} && ");
         count += &format!(" + usize::from(tag{number})");
     }
-    put!(out, "w.tag_count({count});");
-    for (field, number, _) in &tags {
-        let (measure, write) =
-            (on_field(field, shape, &MEASURE_TAGGED), on_field(field, shape, &WRITE_TAGGED));
+    put!(
+        out,
+        "if {none} self.unknown_tagged_fields.is_empty() {{ out = crate::fill::fixed(out, [0]); }} else {{"
+    );
+    put!(out, "out = crate::fill::uvarint(out, {count});");
+    for (field, number, _) in tags {
+        let (measure, write) = (measure_field(field, shape, true), write_field(field, shape, true));
         put!(
             out,
-            "if tag{number} {{ w.tag({number}, crate::Sizer::of(|s| {{ {measure} Ok(()) }})); {write} }}"
+            "if tag{number} {{ out = crate::fill::tag(out, {number}, crate::Sizer::of(|s| {{ {measure} Ok(()) }})); {write} }}"
         );
     }
-    put!(out, "w.unknown_tags(&self.unknown_tagged_fields);\n}}");
+    put!(out, "out = crate::fill::unknown_tags(out, &self.unknown_tagged_fields);\n}} }}");
 }
 
-/// What differs between measuring and writing.
-struct Way {
-    target: &'static str,
-    measures: bool,
-    tagged: bool,
-}
-
-const MEASURE: Way = Way { target: "s", measures: true, tagged: false };
-const MEASURE_TAGGED: Way = Way { target: "s", measures: true, tagged: true };
-const WRITE: Way = Way { target: "w", measures: false, tagged: false };
-const WRITE_TAGGED: Way = Way { target: "w", measures: false, tagged: true };
-
-/// Statements that measure or write a field.
-fn on_field(field: &Field, shape: &Shape<'_>, way: &Way) -> String {
+/// Statements that measure a field.
+#[expect(clippy::wildcard_enum_match_arm, reason = "of what can be null, the rest has long lengths")]
+fn measure_field(field: &Field, shape: &Shape<'_>, tagged: bool) -> String {
     let x = accessor(field);
     if !field.is_nullable() {
-        return on_value(field, &x, way);
+        return measure_value(field, &format!("&{x}"));
     }
-    let allowed = field.nullable.within(shape.versions.and(field.versions));
-    let null = on_null(field, way);
-    let null = match allowed {
-        _ if !way.measures => null,
-        Holds::Always => null,
-        Holds::Never => format!("return Err(crate::EncodeError::null({:?}));", field.name),
-        Holds::If(test) => {
-            format!("if !({test}) {{ return Err(crate::EncodeError::null({:?})); }} {null}", field.name)
-        }
+    let null = match &field.ty {
+        Type::Struct(_) if !field.array => format!("s.null_struct({tagged});"),
+        Type::String if !field.array => format!("s.null_short({});", flex(field)),
+        _ => format!("s.null_long({});", flex(field)),
     };
-    let mark = present_mark(field, shape, way);
-    format!("match &{x} {{ Some(x) => {{ {mark} {} }} None => {{ {null} }} }}", on_value(field, "x", way))
+    let refused = format!("return Err(crate::write::null({:?}));", field.name);
+    let null = match field.nullable.within(shape.versions.and(field.versions)) {
+        Holds::Always => null,
+        Holds::Never => refused,
+        Holds::If(test) => format!("if !({test}) {{ {refused} }} {null}"),
+    };
+    let mark = guarded(&present_mark(field, shape), &format!("s.present({tagged});"));
+    format!("match &{x} {{ Some(x) => {{ {mark} {} }} None => {{ {null} }} }}", measure_value(field, "x"))
 }
 
-/// The byte before a nullable struct that is there. Versions in which it can't be null have none.
-fn present_mark(field: &Field, shape: &Shape<'_>, way: &Way) -> String {
+/// Where there is a byte before a nullable struct that is there. Versions in which it can't be null have none.
+fn present_mark(field: &Field, shape: &Shape<'_>) -> Holds {
     if field.array || !matches!(field.ty, Type::Struct(_)) {
-        return String::new();
+        return Holds::Never;
     }
-    let mark = format!("{}.present({});", way.target, if way.tagged { "true" } else { "false" });
-    match field.nullable.within(shape.versions.and(field.versions)) {
-        Holds::Always => mark,
-        Holds::Never => String::new(),
-        Holds::If(test) => format!("if {test} {{ {mark} }}"),
-    }
+    field.nullable.within(shape.versions.and(field.versions))
 }
 
-#[expect(clippy::wildcard_enum_match_arm, reason = "of what can be null, the rest has long lengths")]
-fn on_null(field: &Field, way: &Way) -> String {
-    let (w, flex) = (way.target, flex(field));
-    match &field.ty {
-        _ if field.array => format!("{w}.null_long({flex});"),
-        Type::String => format!("{w}.null_short({flex});"),
-        Type::Struct(_) => format!("{w}.null_struct({});", way.tagged),
-        _ => format!("{w}.null_long({flex});"),
-    }
-}
-
-/// A value that is not null; `x` is its place, or a reference to it.
-fn on_value(field: &Field, x: &str, way: &Way) -> String {
-    if !field.array {
-        return on_one(field, x, way);
-    }
-    let (w, flex) = (way.target, flex(field));
-    let count = format!("{w}.count({x}.len(), {flex});");
-    match (&field.ty, way.measures) {
-        (ty, true) if ty.fixed_size().is_some() => {
-            format!("{count} s.fixed({x}.len() * {});", ty.fixed_size().unwrap_or_default())
-        }
-        (Type::Struct(_), true) => format!(
-            "{count} for (i, x) in {x}.iter().enumerate() {{ x.measure(s, v).map_err(|e| e.within({:?}, Some(i)))?; }}",
-            field.name
-        ),
-        (ty, _) => {
-            let one = if ty.fixed_size().is_some() { "*x" } else { "x" };
-            format!("{count} for x in {x}.iter() {{ {} }}", on_one(field, one, way))
-        }
-    }
-}
-
-#[expect(clippy::wildcard_enum_match_arm, reason = "all other types have a fixed size")]
-fn on_one(field: &Field, x: &str, way: &Way) -> String {
-    let flex = flex(field);
-    let by = if x.starts_with("self.") { "&" } else { "" };
-    if way.measures {
-        return match &field.ty {
-            Type::String => format!("s.str({by}{x}, {flex}, {:?})?;", field.name),
-            Type::Bytes => format!("s.bytes({by}{x}, {flex});"),
-            Type::Records => format!("s.records({by}{x}, {flex});"),
-            Type::Struct(_) => format!("{x}.measure(s, v).map_err(|e| e.within({:?}, None))?;", field.name),
-            ty => format!("s.fixed({});", ty.fixed_size().unwrap_or_default()),
+/// A value that is not null; `x` is a reference to it.
+fn measure_value(field: &Field, x: &str) -> String {
+    let (flex, name) = (flex(field), &field.name);
+    if field.array {
+        let count = format!("s.count(({x}).len(), {flex});");
+        let all = match (&field.ty, field.ty.fixed_size()) {
+            (_, Some(size)) => format!("s.fixed(({x}).len() * {size});"),
+            (Type::Struct(struct_name), _) => format!(
+                "s.fixed(({x}).len() * {struct_name}::fixed(v)); for (i, x) in ({x}).iter().enumerate() {{ x.measure(s, v).map_err(|e| crate::write::within(e, {name:?}, Some(i)))?; }}"
+            ),
+            (_, _) => format!("for x in ({x}).iter() {{ s.str(x, {flex}, {name:?})?; }}"),
         };
+        return count + &all;
     }
-    match &field.ty {
-        Type::Bool => format!("w.bool({x});"),
-        Type::Int8 => format!("w.i8({x});"),
-        Type::Int16 if field.is_error_code() => format!("w.i16({x}.0);"),
-        Type::Int16 => format!("w.i16({x});"),
-        Type::Uint16 => format!("w.u16({x});"),
-        Type::Int32 => format!("w.i32({x});"),
-        Type::Uint32 => format!("w.u32({x});"),
-        Type::Int64 => format!("w.i64({x});"),
-        Type::Float64 => format!("w.f64({x});"),
-        Type::Uuid => format!("w.uuid({x});"),
-        Type::String => format!("w.str({by}{x}, {flex});"),
-        Type::Bytes => format!("w.bytes({by}{x}, {flex});"),
-        Type::Records => format!("w.records({by}{x}, {flex});"),
-        Type::Struct(_) => format!("{x}.write(w, v);"),
+    match (&field.ty, field.ty.fixed_size()) {
+        (_, Some(size)) => format!("s.fixed({size});"),
+        (Type::String, _) => format!("s.str({x}, {flex}, {name:?})?;"),
+        (Type::Bytes, _) => format!("s.bytes({x}, {flex});"),
+        (Type::Records, _) => format!("s.records({x}, {flex});"),
+        (Type::Struct(ty), _) => format!(
+            "s.fixed({ty}::fixed(v)); ({x}).measure(s, v).map_err(|e| crate::write::within(e, {name:?}, None))?;"
+        ),
+        (_, _) => unreachable!("all others are of a fixed size"),
     }
+}
+
+/// Statements that write a field.
+#[expect(clippy::wildcard_enum_match_arm, reason = "of what can be null, the rest has long lengths")]
+fn write_field(field: &Field, shape: &Shape<'_>, tagged: bool) -> String {
+    let x = accessor(field);
+    if !field.is_nullable() {
+        return write_value(field, &format!("&{x}"));
+    }
+    let null = match &field.ty {
+        Type::Struct(_) if !field.array => format!("null_struct(out, {tagged})"),
+        Type::String if !field.array => format!("null_short(out, {})", flex(field)),
+        _ => format!("null_long(out, {})", flex(field)),
+    };
+    let mark = guarded(&present_mark(field, shape), &format!("out = crate::fill::present(out, {tagged});"));
+    format!(
+        "match &{x} {{ Some(x) => {{ {mark} {} }} None => out = crate::fill::{null}, }}",
+        write_value(field, "x")
+    )
+}
+
+/// A value that is not null; `x` is a reference to it.
+fn write_value(field: &Field, x: &str) -> String {
+    let flex = flex(field);
+    let value = match (&field.ty, field.array) {
+        (Type::Struct(_), true) => {
+            return format!(
+                "out = crate::fill::count(out, ({x}).len(), {flex}); for x in ({x}).iter() {{ out = x.write(out, w, v); }}"
+            );
+        }
+        (_, true) if field.is_broker_ids() => format!("crate::fill::broker_ids(out, {x}, {flex})"),
+        (_, true) => format!("crate::fill::values(out, {x}, {flex})"),
+        (Type::Struct(_), _) => format!("({x}).write(out, w, v)"),
+        (Type::String, _) => format!("crate::fill::str(out, {x}, {flex})"),
+        (Type::Bytes, _) => format!("crate::fill::bytes(out, {x}, {flex}, w)"),
+        (Type::Records, _) => format!("crate::fill::records(out, {x}, {flex}, w)"),
+        (_, _) => format!("crate::fill::fixed(out, {})", to_bytes(field, &format!("(*{x})"))),
+    };
+    format!("out = {value};")
 }

@@ -1,7 +1,7 @@
 //! Types of messages, and the modules that they stand in.
 //!
 //! The bodies of `read`, `measure` and `write` come from `emit_body`. What is emitted relies on the hand-written
-//! half of the codec in `wire`: `Reader`, `Writer`, `Sizer`, and the trait `Body`.
+//! half of the codec in `wire`: `Cursor`, `Sizer`, the module `fill`, and the trait `Body`.
 
 use crate::emit_body::{self, Shape};
 use crate::emit_records;
@@ -94,7 +94,7 @@ fn emit_struct(out: &mut String, shape: &Shape<'_>, doc: &str, default_test: boo
     }
     if shape.flexible() {
         put!(out, "/// Tagged fields that the schema does not know, ascending; they are written back.");
-        put!(out, "pub unknown_tagged_fields: Vec<crate::RawTag>,");
+        put!(out, "pub unknown_tagged_fields: crate::Tags,");
     }
     put!(out, "}}");
     if !derive_default {
@@ -121,12 +121,12 @@ fn field_doc(field: &Field) -> String {
 }
 
 fn emit_default(out: &mut String, shape: &Shape<'_>) {
-    put!(out, "impl Default for {} {{ fn default() -> Self {{ Self {{", shape.name);
+    put!(out, "impl Default for {} {{ #[inline] fn default() -> Self {{ Self {{", shape.name);
     for it in shape.fields {
         put!(out, "{}: {},", names::field(&it.name), default_value(it));
     }
     if shape.flexible() {
-        put!(out, "unknown_tagged_fields: Vec::new(),");
+        put!(out, "unknown_tagged_fields: Default::default(),");
     }
     put!(out, "}} }} }}");
 }
@@ -134,7 +134,11 @@ fn emit_default(out: &mut String, shape: &Shape<'_>) {
 /// The Rust type of a field.
 pub(crate) fn rust_type(field: &Field) -> String {
     let one = if field.is_error_code() { "crate::ErrorCode" } else { rust_base(&field.ty) };
-    let list = if field.array { format!("Vec<{one}>") } else { one.to_owned() };
+    let list = match field.array {
+        true if field.is_broker_ids() => "crate::BrokerIds".to_owned(),
+        true => format!("Vec<{one}>"),
+        false => one.to_owned(),
+    };
     if field.is_nullable() { format!("Option<{list}>") } else { list }
 }
 

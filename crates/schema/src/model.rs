@@ -221,6 +221,12 @@ impl Field {
         self.ty == Type::Int16 && !self.array && self.name.ends_with("ErrorCode")
     }
 
+    /// The brokers of a partition get the type `BrokerIds`: they are few, and listed for every partition.
+    #[must_use]
+    pub fn is_broker_ids(&self) -> bool {
+        self.array && self.ty == Type::Int32 && self.entity.as_deref() == Some("brokerId")
+    }
+
     #[must_use]
     pub fn is_nullable(&self) -> bool {
         !self.nullable.is_empty() || self.ty == Type::Records

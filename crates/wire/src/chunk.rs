@@ -1,5 +1,9 @@
 //! Bytes in pieces: what an encoded frame consists of, and what a `records` field holds (decision 14).
 
+use std::iter::Chain;
+use std::ops::Deref;
+use std::{option, vec};
+
 use bytes::{Bytes, BytesMut};
 
 /// A piece of a frame.
@@ -50,6 +54,50 @@ pub fn join(chunks: &[Chunk]) -> Bytes {
     }
 }
 
+/// The chunks of an encoded frame, in order. Most frames are of one chunk, which takes no vector.
+#[derive(Debug, Clone)]
+pub struct Chunks(Frame);
+
+#[derive(Debug, Clone)]
+enum Frame {
+    One(Chunk),
+    Many(Vec<Chunk>),
+}
+
+impl Chunks {
+    pub(crate) const fn one(chunk: Chunk) -> Self {
+        Self(Frame::One(chunk))
+    }
+
+    pub(crate) const fn many(chunks: Vec<Chunk>) -> Self {
+        Self(Frame::Many(chunks))
+    }
+}
+
+impl Deref for Chunks {
+    type Target = [Chunk];
+
+    fn deref(&self) -> &[Chunk] {
+        match &self.0 {
+            Frame::One(chunk) => std::slice::from_ref(chunk),
+            Frame::Many(chunks) => chunks,
+        }
+    }
+}
+
+impl IntoIterator for Chunks {
+    type Item = Chunk;
+    type IntoIter = Chain<option::IntoIter<Chunk>, vec::IntoIter<Chunk>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        let (one, many) = match self.0 {
+            Frame::One(chunk) => (Some(chunk), Vec::new()),
+            Frame::Many(chunks) => (None, chunks),
+        };
+        one.into_iter().chain(many)
+    }
+}
+
 /// The value of a `records` field: record batches, in chunks.
 #[derive(Debug, Clone)]
 pub struct Records(Pieces);
@@ -62,6 +110,13 @@ enum Pieces {
         length: usize,
         chunks: Vec<Chunk>,
     },
+}
+
+/// A [`Chunk`] that is looked at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Piece<'a> {
+    Bytes(&'a Bytes),
+    Hole { id: u64, length: usize },
 }
 
 impl Records {
@@ -107,10 +162,15 @@ impl Records {
         }
     }
 
-    pub(crate) fn for_each(&self, mut visit: impl FnMut(&Chunk)) {
+    /// The pieces in order; none of them is cloned.
+    #[inline]
+    pub(crate) fn for_each(&self, mut visit: impl FnMut(Piece<'_>)) {
         match &self.0 {
-            Pieces::One(bytes) => visit(&Chunk::Bytes(bytes.clone())),
-            Pieces::Many { chunks, .. } => chunks.iter().for_each(visit),
+            Pieces::One(bytes) => visit(Piece::Bytes(bytes)),
+            Pieces::Many { chunks, .. } => chunks.iter().for_each(|it| match it {
+                Chunk::Bytes(bytes) => visit(Piece::Bytes(bytes)),
+                Chunk::Hole { id, length } => visit(Piece::Hole { id: *id, length: *length }),
+            }),
         }
     }
 

@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 
-use crate::chunk::Chunk;
+use crate::chunk::Chunks;
 use crate::error::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind};
-use crate::message::{Body, Message, Request, Response, measured};
+use crate::message::{Message, Request, Response, measured, written};
 use crate::read::Reader;
 use crate::str::Str;
 use crate::table;
@@ -83,7 +83,7 @@ pub fn encode_request<R: Request>(
     version: i16,
     correlation_id: i32,
     client_id: Option<Str>,
-) -> Result<Vec<Chunk>, EncodeError> {
+) -> Result<Chunks, EncodeError> {
     let header_version = request_header_version(R::KEY, version).ok_or_else(|| unsupported::<R>(version))?;
     let header = RequestHeader {
         request_api_key: R::KEY,
@@ -103,7 +103,7 @@ pub fn encode_response<R: Response>(
     response: &R,
     version: i16,
     correlation_id: i32,
-) -> Result<Vec<Chunk>, EncodeError> {
+) -> Result<Chunks, EncodeError> {
     let header_version = response_header_version(R::KEY, version).ok_or_else(|| unsupported::<R>(version))?;
     let header = ResponseHeader { correlation_id, ..ResponseHeader::default() };
     encode(&header, header_version, response, version)
@@ -118,14 +118,15 @@ fn encode<H: Message, M: Message>(
     header_version: i16,
     body: &M,
     version: i16,
-) -> Result<Vec<Chunk>, EncodeError> {
+) -> Result<Chunks, EncodeError> {
     let sizes: [Sizer; 2] = [measured(header, header_version)?, measured(body, version)?];
     let total: usize = sizes.iter().map(Sizer::total).sum();
-    let too_large = EncodeError { path: M::NAME.to_owned(), kind: EncodeErrorKind::TooLarge };
-    let size = i32::try_from(total).map_err(|_| too_large)?;
+    let too_large = |_| EncodeError { path: M::NAME.to_owned(), kind: EncodeErrorKind::TooLarge };
+    let size = i32::try_from(total).map_err(too_large)?;
     let mut writer = Writer::with_capacity(4 + sizes.iter().map(Sizer::inline).sum::<usize>());
     writer.i32(size);
-    Body::write(header, &mut writer, header_version);
-    Body::write(body, &mut writer, version);
+    let [of_header, of_body] = &sizes;
+    written(header, &mut writer, of_header, header_version);
+    written(body, &mut writer, of_body, version);
     Ok(writer.into_chunks())
 }

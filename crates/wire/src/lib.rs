@@ -5,10 +5,15 @@
 
 pub mod base64;
 pub mod batch;
+pub mod broker_ids;
 pub mod chunk;
+#[doc(hidden)]
+pub mod cursor;
 pub mod enums;
 pub mod error;
 pub mod error_code;
+#[doc(hidden)]
+pub mod fill;
 pub mod frame;
 pub mod json;
 pub mod message;
@@ -30,12 +35,15 @@ pub mod tables {
     include!(concat!(env!("OUT_DIR"), "/tables.rs"));
 }
 
-pub use chunk::{Chunk, Records};
+pub use broker_ids::BrokerIds;
+pub use chunk::{Chunk, Chunks, Records};
+#[doc(hidden)]
+pub use cursor::Cursor;
 pub use error::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind};
 pub use error_code::ErrorCode;
 pub use message::{Message, Request, Response};
 pub use messages::*;
-pub use read::{RawTag, Reader};
+pub use read::{RawTag, Reader, Tags};
 pub use record::LogRecord;
 pub use str::Str;
 pub use uuid::Uuid;

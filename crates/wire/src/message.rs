@@ -4,24 +4,29 @@ use std::ops::RangeInclusive;
 
 use bytes::Bytes;
 
+use crate::cursor::Cursor;
 use crate::error::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind};
+use crate::fill::Splices;
 use crate::read::Reader;
 use crate::table;
 use crate::walk;
-use crate::write::{Sizer, Writer};
+use crate::write::{Refused, Sizer, Writer};
 
 /// The generated half of a message or nested struct. The version is known to be supported.
 #[doc(hidden)]
-pub trait Body: Sized {
-    fn read(r: &mut Reader, v: i16) -> Result<Self, DecodeErrorKind>;
-    /// Checks the value and adds its size.
-    fn measure(&self, s: &mut Sizer, v: i16) -> Result<(), EncodeError>;
-    /// Writes a value that was measured without error.
-    fn write(&self, w: &mut Writer, v: i16);
+pub trait Body: Default {
+    /// Reads the fields of this version over those of a default; over other values it would leak what they own.
+    fn read(&mut self, r: &mut Cursor<'_>, v: i16) -> Result<(), DecodeErrorKind>;
+    /// What the fields of fixed size take, and an empty tag section.
+    fn fixed(v: i16) -> usize;
+    /// Checks the value and adds its size beyond `fixed`.
+    fn measure(&self, s: &mut Sizer, v: i16) -> Result<(), Refused>;
+    /// Writes a value that was measured without error, and gives back the room that is left.
+    fn write<'a>(&self, out: &'a mut [u8], w: &mut Splices, v: i16) -> &'a mut [u8];
 }
 
 /// A message: request, response, header, record key or value, or data inside other data.
-pub trait Message: Body + Default + Clone + PartialEq + std::fmt::Debug + 'static {
+pub trait Message: Body + Clone + PartialEq + std::fmt::Debug + 'static {
     /// Kafka's name.
     const NAME: &'static str;
     /// The versions that exist, unstable ones included.
@@ -37,8 +42,15 @@ pub trait Message: Body + Default + Clone + PartialEq + std::fmt::Debug + 'stati
         if !Self::VERSIONS.contains(&version) {
             return Err(DecodeError::at(r.position(), DecodeErrorKind::UnsupportedVersion));
         }
-        let start = r.position();
-        Self::read(r, version).map_err(|kind| walk::locate(Self::TABLE, version, r, start, kind))
+        let (mut it, mut cursor) = (Self::default(), r.cursor());
+        match it.read(&mut cursor, version) {
+            Ok(()) => {
+                let end = cursor.position();
+                r.seek(end);
+                Ok(it)
+            }
+            Err(kind) => Err(walk::locate(Self::TABLE, version, r, kind)),
+        }
     }
 
     /// Writes the message.
@@ -47,8 +59,7 @@ pub trait Message: Body + Default + Clone + PartialEq + std::fmt::Debug + 'stati
     /// A version that the message lacks, or a value that the version can't carry (decision 4). Nothing was written.
     fn encode(&self, w: &mut Writer, version: i16) -> Result<(), EncodeError> {
         let sizer = measured(self, version)?;
-        w.reserve(sizer.inline());
-        self.write(w, version);
+        written(self, w, &sizer, version);
         Ok(())
     }
 
@@ -78,7 +89,7 @@ pub trait Message: Body + Default + Clone + PartialEq + std::fmt::Debug + 'stati
         let sizer = measured(self, version)?;
         let mut writer = Writer::with_capacity(2 + sizer.inline());
         writer.i16(version);
-        self.write(&mut writer, version);
+        written(self, &mut writer, &sizer, version);
         Ok(writer.into_bytes())
     }
 
@@ -111,11 +122,18 @@ pub(crate) fn measured<M: Message>(message: &M, version: i16) -> Result<Sizer, E
         return Err(EncodeError { path: M::NAME.to_owned(), kind });
     }
     let mut sizer = Sizer::default();
-    message.measure(&mut sizer, version)?;
+    sizer.fixed(M::fixed(version));
+    message.measure(&mut sizer, version).map_err(|it| *it)?;
     if i32::try_from(sizer.total()).is_err() {
         return Err(EncodeError { path: M::NAME.to_owned(), kind: EncodeErrorKind::TooLarge });
     }
     Ok(sizer)
+}
+
+/// Writes a message that was measured.
+#[inline]
+pub(crate) fn written<M: Message>(message: &M, w: &mut Writer, sizer: &Sizer, version: i16) {
+    w.fill(sizer, |out, splices| message.write(out, splices, version).len());
 }
 
 /// A request, which has a response of the same key and versions.

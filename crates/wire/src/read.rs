@@ -1,12 +1,16 @@
-//! `Reader`: a cursor over the bytes of a frame, checked at every step.
+//! `Reader`: a cursor over the bytes of a frame, checked at every step, for the walk by the tables and for headers.
+//! (What is generated reads with [`Cursor`](crate::Cursor).)
 //!
-//! All functions return the kind of the error only; `Message::decode` finds path and offset afterwards. The cursor
-//! stands still when a function fails, so the position is the offset of what was refused. Nothing is allocated on
-//! the word of a length: slices share the frame, and lists grow with what was really read (wire.md 10).
+//! All functions return the kind of the error only. The cursor stands still when a function fails, so the position
+//! is the offset of what was refused. Nothing is allocated on the word of a length: slices share the frame (wire.md
+//! 10).
+
+use std::fmt;
+use std::ops::Deref;
 
 use bytes::Bytes;
 
-use crate::chunk::Records;
+use crate::cursor::Cursor;
 use crate::error::DecodeErrorKind as Kind;
 use crate::error_code::ErrorCode;
 use crate::str::Str;
@@ -15,9 +19,6 @@ use crate::uuid::Uuid;
 /// Longest string in bytes, in both length forms (wire.md 6.2).
 pub const STRING_MAX: usize = i16::MAX as usize;
 
-/// Elements for which room is made before the first is read. A claim of more must be backed by bytes.
-const LIST_RESERVE_MAX: usize = 128;
-
 type Result<T> = std::result::Result<T, Kind>;
 
 /// A tagged field that the schema does not know (wire.md 7.7).
@@ -25,6 +26,45 @@ type Result<T> = std::result::Result<T, Kind>;
 pub struct RawTag {
     pub tag: u32,
     pub data: Bytes,
+}
+
+/// The tagged fields of a struct that the schema does not know, ascending. There hardly ever are any, so none takes
+/// no more than a pointer; else it is as good as a vector.
+#[derive(Clone, Default)]
+#[expect(clippy::box_collection, reason = "a vector takes three times as much in every struct")]
+pub struct Tags(Option<Box<Vec<RawTag>>>);
+
+impl Tags {
+    pub fn push(&mut self, tag: RawTag) {
+        self.0.get_or_insert_with(|| Box::new(Vec::with_capacity(1))).push(tag);
+    }
+}
+
+impl Deref for Tags {
+    type Target = [RawTag];
+
+    #[inline]
+    fn deref(&self) -> &[RawTag] {
+        self.0.as_ref().map_or(&[], |it| it)
+    }
+}
+
+impl From<Vec<RawTag>> for Tags {
+    fn from(tags: Vec<RawTag>) -> Self {
+        Self((!tags.is_empty()).then(|| Box::new(tags)))
+    }
+}
+
+impl PartialEq for Tags {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl fmt::Debug for Tags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
 }
 
 /// A cursor over bytes.
@@ -66,6 +106,12 @@ impl Reader {
     #[must_use]
     pub fn rest(&self) -> Bytes {
         self.bytes.slice(self.at..)
+    }
+
+    /// The rest, for what is generated.
+    #[inline]
+    pub(crate) fn cursor(&self) -> Cursor<'_> {
+        Cursor::new(&self.bytes, self.at)
     }
 
     pub(crate) const fn seek(&mut self, position: usize) {
@@ -220,16 +266,6 @@ impl Reader {
         }
     }
 
-    #[inline]
-    pub fn nullable_records(&mut self, flex: bool) -> Result<Option<Records>> {
-        Ok(self.nullable_bytes(flex)?.map(Records::from))
-    }
-
-    #[inline]
-    pub fn records(&mut self, flex: bool) -> Result<Records> {
-        self.bytes(flex).map(Records::from)
-    }
-
     /// Whether a nullable struct follows: any negative byte is null (wire.md 6.5).
     #[inline]
     pub fn present(&mut self) -> Result<bool> {
@@ -252,36 +288,6 @@ impl Reader {
                 self.refuse(start, Kind::TooManyElements)
             }
             it => Ok(it),
-        }
-    }
-
-    /// An array. Generic only over its element, which the generated code names.
-    #[inline]
-    pub fn nullable_list<T>(
-        &mut self,
-        flex: bool,
-        min_size: usize,
-        mut one: impl FnMut(&mut Self) -> Result<T>,
-    ) -> Result<Option<Vec<T>>> {
-        let Some(count) = self.nullable_count(flex, min_size)? else { return Ok(None) };
-        let mut list = Vec::with_capacity(count.min(LIST_RESERVE_MAX));
-        for _ in 0..count {
-            list.push(one(self)?);
-        }
-        Ok(Some(list))
-    }
-
-    #[inline]
-    pub fn list<T>(
-        &mut self,
-        flex: bool,
-        min_size: usize,
-        one: impl FnMut(&mut Self) -> Result<T>,
-    ) -> Result<Vec<T>> {
-        let start = self.at;
-        match self.nullable_list(flex, min_size, one)? {
-            Some(it) => Ok(it),
-            None => self.refuse(start, Kind::Null),
         }
     }
 
@@ -316,18 +322,6 @@ impl Reader {
     pub fn raw_tag(&mut self, tag: u32, end: usize) -> Result<RawTag> {
         let length = end.checked_sub(self.at).ok_or(Kind::TagSize)?;
         Ok(RawTag { tag, data: self.slice(length)? })
-    }
-
-    /// A tag section in which no tag is known.
-    #[inline]
-    pub fn unknown_tags(&mut self) -> Result<Vec<RawTag>> {
-        let (count, mut last) = (self.tag_count()?, None);
-        let mut list = Vec::with_capacity(count.min(LIST_RESERVE_MAX));
-        for _ in 0..count {
-            let (tag, end) = self.tag(&mut last)?;
-            list.push(self.raw_tag(tag, end)?);
-        }
-        Ok(list)
     }
 }
 
@@ -366,8 +360,8 @@ mod tests {
         assert_eq!(reader(b"\xff\xfe").str(false), Err(Kind::BadLength));
         assert_eq!(reader(b"\x81\x80\x02").str(true), Err(Kind::StringTooLong));
         assert_eq!(reader(b"\x00\x00\x00\x05abcd").bytes(false), Err(Kind::Truncated));
-        assert_eq!(reader(b"\x00\x00\x00\x03abc").list(false, 2, Reader::u8), Err(Kind::TooManyElements));
-        assert_eq!(reader(b"\x7f\xff\xff\xffabc").list(false, 1, Reader::u8), Err(Kind::TooManyElements));
+        assert_eq!(reader(b"\x00\x00\x00\x03abc").nullable_count(false, 2), Err(Kind::TooManyElements));
+        assert_eq!(reader(b"\x7f\xff\xff\xffabc").nullable_count(false, 1), Err(Kind::TooManyElements));
     }
 
     /// A failed step leaves the cursor where the refused value begins.

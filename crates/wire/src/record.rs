@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use crate::error::{DecodeError, EncodeError};
-use crate::message::{Message, measured};
+use crate::message::{Message, measured, written};
 use crate::read::Reader;
 use crate::write::Writer;
 use crate::{consumer_offsets, share_group_state, transaction_state};
@@ -52,9 +52,10 @@ pub(crate) fn encode<K: Message, V: Message>(
     value: Option<&V>,
     version: Option<i16>,
 ) -> Result<(Bytes, Option<Bytes>), EncodeError> {
-    let mut writer = Writer::with_capacity(2 + measured(key, 0)?.inline());
+    let sizer = measured(key, 0)?;
+    let mut writer = Writer::with_capacity(2 + sizer.inline());
     writer.i16(record_type);
-    key.write(&mut writer, 0);
+    written(key, &mut writer, &sizer, 0);
     let version = version.unwrap_or(*V::VERSIONS.end());
     let value = value.map(|it| it.to_prefixed(version)).transpose()?;
     Ok((writer.into_bytes(), value))

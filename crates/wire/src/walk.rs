@@ -1,8 +1,8 @@
 //! One generic walk over the bytes of any message, by its table. JSON and the explainer are visitors; the typed
 //! decoder uses the walk to say where bytes are wrong.
 //!
-//! It reads with the same `Reader` in the same order as the generated code, so both refuse the same bytes at the
-//! same place (`tests/hostile.rs` holds them together).
+//! It reads in the same order as the generated code, with a `Reader` that does what the `Cursor` there does, so both
+//! refuse the same bytes (`tests/hostile.rs` holds them together).
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -62,23 +62,23 @@ pub fn walk(
     result.map_err(|kind| DecodeError { path: render(&path), offset: reader.position(), kind })
 }
 
-/// Path and offset of what the typed decoder refused, by walking over the same bytes again.
+/// Path and offset of what the typed decoder refused, by walking over the same bytes again. The reader is left where
+/// they are wrong.
 #[cold]
 pub(crate) fn locate(
     table: &'static Message,
     version: i16,
     reader: &mut Reader,
-    start: usize,
     kind: DecodeErrorKind,
 ) -> DecodeError {
     struct Nothing;
     impl Visitor for Nothing {}
 
-    let offset = reader.position();
-    reader.seek(start);
-    let found = walk(table, version, reader, &mut Nothing);
-    reader.seek(offset);
-    found.err().unwrap_or_else(|| DecodeError::at(offset, kind))
+    let start = reader.position();
+    let error = walk(table, version, reader, &mut Nothing).err();
+    let error = error.unwrap_or_else(|| DecodeError::at(start, kind));
+    reader.seek(error.offset);
+    error
 }
 
 enum Step {

@@ -1,18 +1,49 @@
-//! `Sizer` checks a message and finds its size; `Writer` then writes it into one allocation of that size, and
-//! splices large byte fields in without copying them.
+//! `Sizer` checks a message and finds its size; `Writer` then has it written into one allocation of that size (see
+//! `fill`), and splices large byte fields in without copying them.
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 
-use crate::chunk::{self, Chunk, Records};
+use crate::chunk::{self, Chunk, Chunks, Piece, Records};
 use crate::error::{EncodeError, EncodeErrorKind};
+use crate::fill::{self, Splices};
 use crate::read::{RawTag, STRING_MAX};
 use crate::str::Str;
 use crate::uuid::Uuid;
 
 /// Byte fields from this size on become chunks of their own; smaller ones are cheaper to copy.
-const SPLICE_MIN: usize = 1024;
+pub(crate) const SPLICE_MIN: usize = 1024;
 
-type Result = std::result::Result<(), EncodeError>;
+/// A refusal. In a box, because so an answer to "does it fit" takes one register, and nearly all do.
+pub type Refused = Box<EncodeError>;
+
+type Result = std::result::Result<(), Refused>;
+
+/// A field that the version lacks.
+#[cold]
+#[must_use]
+pub fn lost(field: &str, version: i16) -> Refused {
+    Box::new(EncodeError::lost(field, version))
+}
+
+/// A null that the version does not allow.
+#[cold]
+#[must_use]
+pub fn null(field: &str) -> Refused {
+    Box::new(EncodeError::null(field))
+}
+
+/// The same refusal, seen from the struct around it.
+#[cold]
+#[must_use]
+#[expect(clippy::boxed_local, reason = "it comes in the box")]
+pub fn within(refused: Refused, field: &str, index: Option<usize>) -> Refused {
+    Box::new((*refused).within(field, index))
+}
+
+#[cold]
+fn refused(field: &str, kind: EncodeErrorKind) -> Refused {
+    Box::new(EncodeError { path: field.to_owned(), kind })
+}
 
 const fn uvarint_size(n: usize) -> usize {
     match n {
@@ -29,6 +60,7 @@ const fn uvarint_size(n: usize) -> usize {
 pub struct Sizer {
     total: usize,
     spliced: usize,
+    splices: usize,
 }
 
 impl Sizer {
@@ -66,7 +98,7 @@ impl Sizer {
     pub fn str(&mut self, it: &Str, flex: bool, field: &str) -> Result {
         let n = it.len();
         if n > STRING_MAX {
-            return Err(EncodeError { path: field.to_owned(), kind: EncodeErrorKind::StringTooLong });
+            return Err(refused(field, EncodeErrorKind::StringTooLong));
         }
         self.total += n + if flex { uvarint_size(n + 1) } else { 2 };
         Ok(())
@@ -77,18 +109,23 @@ impl Sizer {
         self.count(it.len(), flex);
         self.total += it.len();
         if it.len() >= SPLICE_MIN {
-            self.spliced += it.len();
+            self.splice(it.len());
         }
+    }
+
+    const fn splice(&mut self, length: usize) {
+        self.spliced += length;
+        self.splices += 1;
     }
 
     #[inline]
     pub fn records(&mut self, it: &Records, flex: bool) {
         self.count(it.len(), flex);
         self.total += it.len();
-        it.for_each(|chunk| {
-            if spliced(chunk) {
-                self.spliced += chunk.len();
-            }
+        it.for_each(|it| match it {
+            Piece::Bytes(bytes) if bytes.len() < SPLICE_MIN => {}
+            Piece::Bytes(bytes) => self.splice(bytes.len()),
+            Piece::Hole { length, .. } => self.splice(length),
         });
     }
 
@@ -118,28 +155,28 @@ impl Sizer {
         self.total += uvarint_size(tag) + uvarint_size(self.total - mark);
     }
 
-    /// The tag section without the known fields: `known` of `defined` are written.
+    /// What the tag section takes beyond the one byte that it takes if it is empty, without the known fields:
+    /// `known` of `defined` are written.
     ///
     /// # Errors
     /// Unknown tags in a version without tags; tags out of order; a tag that the schema defines.
     #[inline]
     pub fn tags(&mut self, unknown: &[RawTag], flex: bool, known: usize, defined: u32) -> Result {
-        if !unknown.is_empty() {
-            check_tags(unknown, flex, defined)?;
-        }
-        if flex {
-            self.total += uvarint_size(known + unknown.len());
-            for it in unknown {
-                self.total += uvarint_size(it.tag as usize) + uvarint_size(it.data.len()) + it.data.len();
-            }
+        if known == 0 && unknown.is_empty() { Ok(()) } else { self.some_tags(unknown, flex, known, defined) }
+    }
+
+    fn some_tags(&mut self, unknown: &[RawTag], flex: bool, known: usize, defined: u32) -> Result {
+        check_tags(unknown, flex, defined)?;
+        self.total += uvarint_size(known + unknown.len()) - 1;
+        for it in unknown {
+            self.total += uvarint_size(it.tag as usize) + uvarint_size(it.data.len()) + it.data.len();
         }
         Ok(())
     }
 }
 
-#[cold]
 fn check_tags(unknown: &[RawTag], flex: bool, defined: u32) -> Result {
-    let fail = |kind| Err(EncodeError { path: String::new(), kind });
+    let fail = |kind| Err(refused("", kind));
     let ascending = unknown.windows(2).all(|two| matches!(two, [a, b] if a.tag < b.tag));
     if !flex {
         return fail(EncodeErrorKind::TagsNotInVersion);
@@ -150,26 +187,20 @@ fn check_tags(unknown: &[RawTag], flex: bool, defined: u32) -> Result {
     }
 }
 
-const fn spliced(chunk: &Chunk) -> bool {
-    match chunk {
-        Chunk::Bytes(bytes) => bytes.len() >= SPLICE_MIN,
-        Chunk::Hole { .. } => true,
-    }
-}
-
 /// Gathers an encoded message as chunks.
 #[derive(Debug, Default)]
 pub struct Writer {
-    buffer: BytesMut,
-    chunks: Vec<Chunk>,
+    buffer: Vec<u8>,
+    /// What is not copied, and where in the buffer it belongs.
+    splices: Vec<(usize, Chunk)>,
 }
 
 macro_rules! fixed {
-    ($($name:ident: $ty:ty, $put:ident;)*) => {$(
+    ($($name:ident: $ty:ty;)*) => {$(
         /// A big-endian number.
         #[inline]
         pub fn $name(&mut self, it: $ty) {
-            self.buffer.$put(it);
+            self.buffer.extend_from_slice(&it.to_be_bytes());
         }
     )*};
 }
@@ -183,21 +214,34 @@ impl Writer {
     /// A writer with room for `bytes` that are not spliced.
     #[must_use]
     pub fn with_capacity(bytes: usize) -> Self {
-        Self { buffer: BytesMut::with_capacity(bytes), chunks: Vec::new() }
+        Self { buffer: Vec::with_capacity(bytes), splices: Vec::new() }
     }
 
     /// Makes room for `bytes` more that are not spliced.
     pub fn reserve(&mut self, bytes: usize) {
-        self.buffer.reserve(bytes);
+        self.buffer.reserve_exact(bytes);
     }
 
     /// What was written, in order.
     #[must_use]
-    pub fn into_chunks(mut self) -> Vec<Chunk> {
-        if !self.buffer.is_empty() {
-            self.chunks.push(Chunk::Bytes(self.buffer.freeze()));
+    pub fn into_chunks(self) -> Chunks {
+        let mut rest = Bytes::from(self.buffer);
+        if self.splices.is_empty() && !rest.is_empty() {
+            return Chunks::one(Chunk::Bytes(rest));
         }
-        self.chunks
+        let mut chunks = Vec::with_capacity(2 * self.splices.len() + 1);
+        let mut start = 0;
+        for (at, chunk) in self.splices {
+            if at > start {
+                chunks.push(Chunk::Bytes(rest.split_to(at - start)));
+                start = at;
+            }
+            chunks.push(chunk);
+        }
+        if !rest.is_empty() {
+            chunks.push(Chunk::Bytes(rest));
+        }
+        Chunks::many(chunks)
     }
 
     /// What was written in one piece.
@@ -206,12 +250,11 @@ impl Writer {
     /// If there is a hole in it.
     #[must_use]
     pub fn into_bytes(self) -> Bytes {
-        if self.chunks.is_empty() { self.buffer.freeze() } else { chunk::join(&self.into_chunks()) }
+        if self.splices.is_empty() { Bytes::from(self.buffer) } else { chunk::join(&self.into_chunks()) }
     }
 
     fixed! {
-        i8: i8, put_i8; u8: u8, put_u8; i16: i16, put_i16; u16: u16, put_u16;
-        i32: i32, put_i32; u32: u32, put_u32; i64: i64, put_i64; f64: f64, put_f64;
+        i8: i8; u8: u8; i16: i16; u16: u16; i32: i32; u32: u32; i64: i64; f64: f64;
     }
 
     #[inline]
@@ -265,22 +308,31 @@ impl Writer {
         if it.len() >= SPLICE_MIN { self.splice(Chunk::Bytes(it.clone())) } else { self.raw(it) }
     }
 
-    #[inline]
-    pub fn records(&mut self, it: &Records, flex: bool) {
-        self.count(it.len(), flex);
-        it.for_each(|chunk| match chunk {
-            Chunk::Bytes(bytes) if bytes.len() < SPLICE_MIN => self.raw(bytes),
-            Chunk::Bytes(_) | Chunk::Hole { .. } => self.splice(chunk.clone()),
-        });
+    /// Writes what was measured.
+    pub(crate) fn fill(&mut self, sizer: &Sizer, write: impl FnOnce(&mut [u8], &mut Splices) -> usize) {
+        let (start, inline) = (self.buffer.len(), sizer.inline());
+        let end = start + inline;
+        if self.buffer.capacity() == 0 {
+            self.buffer = Vec::with_capacity(inline);
+        }
+        self.buffer.resize(end, 0);
+        let before = self.splices.len();
+        if sizer.splices > 0 {
+            self.splices.reserve_exact(sizer.splices);
+        }
+        let left = write(self.buffer.get_mut(start..).unwrap_or_default(), &mut self.splices);
+        if left > 0 {
+            fill::wrong_size();
+        }
+        if sizer.splices > 0 {
+            // The room that was left is now a place in the buffer.
+            self.splices.iter_mut().skip(before).for_each(|it| it.0 = end - it.0);
+        }
     }
 
-    /// Adds a chunk as it is. The rest of the room stays in use for what follows.
+    /// Adds a chunk as it is.
     pub fn splice(&mut self, chunk: Chunk) {
-        if !self.buffer.is_empty() {
-            let before = self.buffer.split().freeze();
-            self.chunks.push(Chunk::Bytes(before));
-        }
-        self.chunks.push(chunk);
+        self.splices.push((self.buffer.len(), chunk));
     }
 
     #[inline]

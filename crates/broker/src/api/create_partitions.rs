@@ -50,7 +50,7 @@ fn wanted(topic: &CreatePartitionsTopic) -> NewPartitions {
     NewPartitions {
         name: topic.name.to_str().into_owned(),
         count: topic.count,
-        assignments: assignments.map(|all| all.iter().map(|it| it.broker_ids.clone()).collect()),
+        assignments: assignments.map(|all| all.iter().map(|it| it.broker_ids.to_vec()).collect()),
     }
 }
 

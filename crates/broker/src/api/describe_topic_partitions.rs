@@ -15,7 +15,7 @@ use catalog::{Image, Topic};
 use wire::describe_topic_partitions::response::{
     Cursor, DescribeTopicPartitionsResponsePartition, DescribeTopicPartitionsResponseTopic,
 };
-use wire::{DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse, ErrorCode, Str};
+use wire::{BrokerIds, DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse, ErrorCode, Str};
 
 use super::Handler;
 use crate::auth::{Operation, Resource};
@@ -130,10 +130,10 @@ fn partition(info: &catalog::PartitionInfo) -> DescribeTopicPartitionsResponsePa
         partition_index: info.index,
         leader_id: info.leader,
         leader_epoch: info.leader_epoch,
-        replica_nodes: info.replicas.clone(),
-        isr_nodes: info.replicas.clone(),
-        eligible_leader_replicas: Some(Vec::new()),
-        last_known_elr: Some(Vec::new()),
+        replica_nodes: info.replicas.as_slice().into(),
+        isr_nodes: info.replicas.as_slice().into(),
+        eligible_leader_replicas: Some(BrokerIds::EMPTY),
+        last_known_elr: Some(BrokerIds::EMPTY),
         ..Default::default()
     }
 }

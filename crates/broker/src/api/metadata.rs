@@ -193,8 +193,8 @@ fn partition(info: &catalog::PartitionInfo) -> MetadataResponsePartition {
         partition_index: info.index,
         leader_id: info.leader,
         leader_epoch: info.leader_epoch,
-        replica_nodes: info.replicas.clone(),
-        isr_nodes: info.replicas.clone(),
+        replica_nodes: info.replicas.as_slice().into(),
+        isr_nodes: info.replicas.as_slice().into(),
         ..Default::default()
     }
 }

@@ -343,7 +343,7 @@ pub(super) fn check_replicas(replicas: &[i32], factor: usize, brokers: &[i32]) -
 
 impl From<&CreatableTopic> for NewTopic {
     fn from(topic: &CreatableTopic) -> Self {
-        let assignment = |it: &CreatableReplicaAssignment| (it.partition_index, it.broker_ids.clone());
+        let assignment = |it: &CreatableReplicaAssignment| (it.partition_index, it.broker_ids.to_vec());
         let config = |it: &CreatableTopicConfig| {
             (it.name.to_str().into_owned(), it.value.as_ref().map(|value| value.to_str().into_owned()))
         };
