@@ -130,7 +130,7 @@ impl World {
             cost.bytes += size + reply.endpoints.as_ref().map_or(0, bytes::Bytes::len);
             let whole = reply.whole();
             let start = Instant::now();
-            let listed = whole.clone().to_bytes(1).map_or(0, |it| it.len());
+            let listed = whole.to_bytes(1).map_or(0, |it| it.len());
             cost.anew += start.elapsed();
             assert!(listed >= size);
             member.epoch = reply.response.member_epoch;
