@@ -314,7 +314,7 @@ impl Connection {
 
     fn request(&mut self, frame: Bytes, out: &mut Vec<Captured>) {
         let size = frame.len() - 4;
-        let found = match look(frame.get(4..).unwrap_or_default(), size) {
+        let found = match look(frame.get(4..).unwrap_or_default(), size, true) {
             Look::Start(start) => Some(start),
             Look::More | Look::NoRequest => None,
         };
@@ -395,7 +395,7 @@ fn size(bytes: &[u8]) -> Option<usize> {
 fn is_request(bytes: &[u8]) -> bool {
     let Some(size) = size(bytes).filter(|it| *it >= REQUEST_BYTES_MIN) else { return false };
     let rest = bytes.get(4..).unwrap_or_default();
-    match look(rest.get(..size).unwrap_or(rest), size) {
+    match look(rest.get(..size).unwrap_or(rest), size, true) {
         Look::Start(start) => start.known && start.client_id.chars().all(|it| !it.is_control()),
         Look::More | Look::NoRequest => false,
     }

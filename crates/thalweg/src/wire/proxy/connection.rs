@@ -1,30 +1,29 @@
-//! One connection through the proxy: two pumps, one for each direction, that share the requests under way.
+//! One connection through the proxy: two threads, one for each direction, that share the requests under way.
 //!
 //! Cost of a frame that nobody looks into: its first bytes are read to find its end and its API; the bytes themselves
-//! go from one `read` to one `write`, as in any forwarder. Frames that are looked into or may have addresses in them
-//! are held whole, up to [`FRAME_HELD_MAX`]; larger ones pass in pieces.
+//! go from one `read` to one `write`, as in any forwarder. Threads that block, because a plain forwarder has no more
+//! than these two calls either. Frames that are looked into or may have addresses in them are held whole, up to
+//! [`FRAME_HELD_MAX`]; larger ones pass in pieces.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream, ToSocketAddrs as _};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Instant;
 
-use bytes::{Buf as _, Bytes, BytesMut};
+use bytes::Bytes;
 use explain::Direction;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
-use tokio::net::tcp::{ReadHalf, WriteHalf};
-use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 
+use super::buffer::{Buffer, READ_BYTES};
 use super::errors::{Errors, errors};
 use super::line::{Api, Line};
 use super::output::{Output, count, now_us};
 use super::pairs::{Asked, Look, Pairs, Start, look};
+use super::permits::Permit;
 use super::rewrite::{self, Address, Rewritten};
 use super::{Shared, accept};
 
-/// Room for one read.
-const READ_BYTES: usize = 128 << 10;
 /// The largest frame that is held as a whole.
 pub(super) const FRAME_HELD_MAX: usize = 16 << 20;
 /// Frames of all connections that are held at the same time, without those that fit into one read.
@@ -37,46 +36,66 @@ const REQUEST_BYTES_MAX: i32 = 300 << 20;
 struct Link<'a> {
     shared: &'a Arc<Shared>,
     id: u64,
+    client: &'a TcpStream,
+    server: &'a TcpStream,
     /// Where the client reached the proxy: the host that it is told.
     local: IpAddr,
     peer: Option<SocketAddr>,
     pairs: Mutex<Pairs>,
-    /// An answer came, so that there is room for a request.
-    room: Notify,
+    /// An answer came, so that there is room for a request; or there will be none any more.
+    room: Condvar,
+    /// No more answers will come. Set and asked for under the lock of the pairs.
+    answered: AtomicBool,
+    /// One direction failed, and took the other with it.
+    failed: AtomicBool,
 }
 
 /// Serves a client until both sides are done.
-pub(super) async fn serve(shared: Arc<Shared>, id: u64, client: TcpStream, upstream: &Address) {
+pub(super) fn serve(shared: &Arc<Shared>, id: u64, client: &TcpStream, upstream: &Address) {
     let name = client.peer_addr().map_or_else(|_| "?".to_owned(), |it| it.to_string());
     let to = format!("{}:{}", upstream.host, upstream.port);
     shared.output.open(id, &name, &to);
-    if let Err(problem) = forward(&shared, id, client, upstream).await {
+    if let Err(problem) = forward(shared, id, client, upstream) {
         shared.output.note(id, &format!("{to}: {problem}"));
     }
     shared.output.close(id);
 }
 
-async fn forward(shared: &Arc<Shared>, id: u64, mut client: TcpStream, upstream: &Address) -> io::Result<()> {
-    let connecting = TcpStream::connect((upstream.host.as_str(), upstream.port));
-    let mut server = tokio::time::timeout(super::CONNECT_PATIENCE, connecting)
-        .await
-        .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+fn forward(shared: &Arc<Shared>, id: u64, client: &TcpStream, upstream: &Address) -> io::Result<()> {
+    let server = &connect(upstream)?;
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
     let link = Link {
         shared,
         id,
+        client,
+        server,
         local: client.local_addr()?.ip(),
         peer: server.peer_addr().ok(),
         pairs: Mutex::default(),
-        room: Notify::new(),
+        room: Condvar::new(),
+        answered: AtomicBool::new(false),
+        failed: AtomicBool::new(false),
     };
-    let (from_client, to_client) = client.split();
-    let (from_server, to_server) = server.split();
-    let mut requests = Pump::new(&link, Direction::Request, from_client, to_server);
-    let mut responses = Pump::new(&link, Direction::Response, from_server, to_client);
-    // One side that is done leaves the other going (half-close); one that failed ends both.
-    tokio::try_join!(Box::pin(requests.run()), Box::pin(responses.run())).map(|_| ())
+    thread::scope(|scope| {
+        let answers = || link.run(Direction::Response);
+        let answers = thread::Builder::new().name("responses".to_owned()).spawn_scoped(scope, answers)?;
+        let asked = link.run(Direction::Request);
+        let answered = answers.join().unwrap_or_else(|_| Err(io::Error::other("the responses ended oddly")));
+        asked.and(answered)
+    })
+}
+
+/// The first address of a broker that takes a connection.
+fn connect(upstream: &Address) -> io::Result<TcpStream> {
+    let mut last = io::Error::from(io::ErrorKind::NotFound);
+    for address in (upstream.host.as_str(), upstream.port).to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, super::CONNECT_PATIENCE) {
+            Ok(stream) => return Ok(stream),
+            Err(problem) => last = problem,
+        }
+    }
+    Err(last)
 }
 
 impl Link<'_> {
@@ -86,6 +105,26 @@ impl Link<'_> {
 
     fn output(&self) -> &Output {
         &self.shared.output
+    }
+
+    /// One direction to its end. One side that is done leaves the other going (half-close); one that failed ends both.
+    fn run(&self, direction: Direction) -> io::Result<()> {
+        let done = Pump::new(self, direction).run();
+        let failed = done.is_err();
+        if failed || direction == Direction::Response {
+            let _pairs = self.pairs();
+            self.answered.store(true, Ordering::Relaxed);
+            self.room.notify_all();
+        }
+        // The direction that was taken along has nothing to tell.
+        let first = failed && !self.failed.swap(true, Ordering::Relaxed);
+        if failed {
+            for stream in [self.client, self.server] {
+                // It may be gone already.
+                let _ = stream.shutdown(Shutdown::Both);
+            }
+        }
+        if first { done } else { Ok(()) }
     }
 }
 
@@ -97,13 +136,13 @@ enum Known {
     Nothing,
 }
 
-enum State<'a> {
+enum State {
     /// The next byte begins a frame.
     Start,
     /// So many bytes of a frame pass without being held.
     Pass { left: usize, recorded: bool },
     /// A frame of so many bytes, size included, is awaited as a whole.
-    Hold { total: usize, known: Known, notes: Vec<String>, _permit: Option<SemaphorePermit<'a>> },
+    Hold { total: usize, known: Known, notes: Vec<String>, _permit: Option<Permit> },
     /// No frames.
     Raw,
 }
@@ -112,67 +151,62 @@ enum State<'a> {
 struct Pump<'a> {
     link: &'a Link<'a>,
     direction: Direction,
-    from: ReadHalf<'a>,
-    to: WriteHalf<'a>,
-    buffer: BytesMut,
-    /// How many bytes of the buffer may go.
-    ready: usize,
-    state: State<'a>,
+    from: &'a TcpStream,
+    to: &'a TcpStream,
+    buffer: Buffer,
+    state: State,
     first: bool,
 }
 
 impl<'a> Pump<'a> {
-    fn new(link: &'a Link<'a>, direction: Direction, from: ReadHalf<'a>, to: WriteHalf<'a>) -> Self {
-        let buffer = BytesMut::with_capacity(READ_BYTES);
-        Self { link, direction, from, to, buffer, ready: 0, state: State::Start, first: true }
+    fn new(link: &'a Link<'a>, direction: Direction) -> Self {
+        let (from, to) = match direction {
+            Direction::Request => (link.client, link.server),
+            Direction::Response => (link.server, link.client),
+        };
+        Self { link, direction, from, to, buffer: Buffer::new(), state: State::Start, first: true }
     }
 
-    async fn run(&mut self) -> io::Result<()> {
+    fn run(&mut self) -> io::Result<()> {
         loop {
-            let needed = self.advance().await?;
-            self.flush().await?;
-            let room = needed.saturating_sub(self.buffer.len()).max(READ_BYTES);
-            // An empty buffer takes its own allocation again; a frame that is held lets it grow, up to its size.
-            self.buffer.reserve(room);
-            if self.from.read_buf(&mut self.buffer).await? == 0 {
+            let most = self.advance()?;
+            self.flush()?;
+            if self.buffer.read(&mut self.from, most)? == 0 {
                 break;
             }
         }
-        self.end().await
+        self.end()
     }
 
-    async fn flush(&mut self) -> io::Result<()> {
-        if let Some(ready) = self.buffer.get(..self.ready)
-            && !ready.is_empty()
-        {
-            self.to.write_all(ready).await?;
-            self.buffer.advance(self.ready);
-            self.ready = 0;
-        }
-        Ok(())
+    fn flush(&mut self) -> io::Result<()> {
+        self.buffer.write(&mut self.to)
     }
 
     /// The sender is done: what is left passes, and the receiver is told.
-    async fn end(&mut self) -> io::Result<()> {
-        if !self.buffer.is_empty() || matches!(self.state, State::Pass { .. } | State::Hold { .. }) {
+    fn end(&mut self) -> io::Result<()> {
+        let rest = self.buffer.rest();
+        let within = !rest.is_empty() || matches!(self.state, State::Pass { .. } | State::Hold { .. });
+        if within && !self.link.failed.load(Ordering::Relaxed) {
             let text = format!("the {}s end within a frame", self.direction.as_str());
             self.link.output().note(self.link.id, &text);
-            self.link.output().raw(self.link.id, self.direction, &self.buffer);
-            self.ready = self.buffer.len();
-            self.flush().await?;
+            self.link.output().raw(self.link.id, self.direction, rest);
         }
-        self.to.shutdown().await
+        let passes = rest.len();
+        self.buffer.pass(passes);
+        self.flush()?;
+        self.to.shutdown(Shutdown::Write)
     }
 
-    /// Goes over the bytes that are there; gives the number of bytes that the buffer needs for the next step.
-    async fn advance(&mut self) -> io::Result<usize> {
+    /// Goes over the bytes that are there; gives the number of bytes that the next read may bring.
+    fn advance(&mut self) -> io::Result<usize> {
         loop {
-            let rest = self.buffer.get(self.ready..).unwrap_or_default();
+            let rest = self.buffer.rest();
             match &mut self.state {
                 State::Raw => {
+                    let passes = rest.len();
                     self.link.output().raw(self.link.id, self.direction, rest);
-                    self.ready = self.buffer.len();
-                    return Ok(0);
+                    self.buffer.pass(passes);
+                    return Ok(READ_BYTES);
                 }
                 State::Pass { left, recorded } => {
                     let passes = (*left).min(rest.len());
@@ -180,22 +214,19 @@ impl<'a> Pump<'a> {
                         self.link.output().more(self.link.id, self.direction, bytes);
                     }
                     *left -= passes;
-                    self.ready += passes;
-                    if *left > 0 {
-                        return Ok(0);
+                    let over = *left == 0;
+                    self.buffer.pass(passes);
+                    if !over {
+                        return Ok(READ_BYTES);
                     }
                     self.state = State::Start;
                 }
-                State::Hold { total, .. } if rest.len() < *total => {
-                    let needed = self.ready + *total;
-                    // What stands before the frame does not wait for it.
-                    self.flush().await?;
-                    return Ok(needed);
-                }
-                State::Hold { .. } => self.whole().await?,
+                // To the end of the frame and no further, so that nothing of the next one has to be moved.
+                State::Hold { total, .. } if rest.len() < *total => return Ok(*total - rest.len()),
+                State::Hold { .. } => self.whole()?,
                 State::Start => {
-                    if !self.begin().await? {
-                        return Ok(0);
+                    if !self.begin()? {
+                        return Ok(READ_BYTES);
                     }
                 }
             }
@@ -203,16 +234,16 @@ impl<'a> Pump<'a> {
     }
 
     /// Looks at the head of a frame and decides what becomes of it. False if more bytes are needed.
-    async fn begin(&mut self) -> io::Result<bool> {
-        let rest = self.buffer.get(self.ready..).unwrap_or_default();
-        let Some(size) = rest.first_chunk::<4>().map(|it| i32::from_be_bytes(*it)) else { return Ok(false) };
+    fn begin(&mut self) -> io::Result<bool> {
+        let size = self.buffer.rest().first_chunk::<4>();
+        let Some(size) = size.map(|it| i32::from_be_bytes(*it)) else { return Ok(false) };
         let limit = if self.direction == Direction::Request { REQUEST_BYTES_MAX } else { i32::MAX };
         let Some(size) = usize::try_from(size).ok().filter(|_| size <= limit) else {
             return Ok(self.no_frame());
         };
         match self.direction {
-            Direction::Request => self.request(size).await,
-            Direction::Response => self.response(size).await,
+            Direction::Request => self.request(size),
+            Direction::Response => Ok(self.response(size)),
         }
     }
 
@@ -223,50 +254,76 @@ impl<'a> Pump<'a> {
         true
     }
 
-    async fn request(&mut self, size: usize) -> io::Result<bool> {
-        let bytes = self.buffer.get(self.ready + 4..).unwrap_or_default();
+    /// Waits until the request may be asked; gives the pairs to note it in.
+    fn room(&mut self) -> io::Result<MutexGuard<'a, Pairs>> {
+        let link = self.link;
+        let pairs = link.pairs();
+        let full = |pairs: &mut Pairs| !pairs.has_room() && !link.answered.load(Ordering::Relaxed);
+        if pairs.has_room() {
+            return Ok(pairs);
+        }
+        drop(pairs);
+        // What stands before it must not wait: its answers are what makes room.
+        self.flush()?;
+        Ok(link.room.wait_while(link.pairs(), full).unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn request(&mut self, size: usize) -> io::Result<bool> {
+        let looks = self.link.output().looks();
+        let bytes = self.buffer.rest().get(4..).unwrap_or_default();
         let bytes = bytes.get(..size).unwrap_or(bytes);
-        let start = match look(bytes, size) {
+        let start = match look(bytes, size, looks) {
             Look::More => return Ok(false),
             Look::Start(start) => Some(start),
             Look::NoRequest => None,
         };
-        while !self.link.pairs().has_room() {
-            self.flush().await?;
-            self.link.room.notified().await;
-        }
+        let mut pairs = self.room()?;
+        // Without room there are no answers any more: nothing waits for one.
+        let room = pairs.has_room();
         count(&self.link.output().counters.requests);
         let known = start.as_ref().is_some_and(|it| it.known);
-        let token = !known && self.link.pairs().token(Instant::now());
+        let token = !known && room && pairs.token(Instant::now());
         let (known, notes) = match start {
             _ if token => (Known::Nothing, vec!["SASL token".to_owned()]),
             Some(start) => {
-                self.link.pairs().asked(&start, Instant::now());
+                if room {
+                    pairs.asked(&start, Instant::now());
+                }
                 let notes =
                     if start.known { Vec::new() } else { vec!["API or version not known".to_owned()] };
                 (Known::Request(start), notes)
             }
-            None if self.first => return Ok(self.no_frame()),
+            None if self.first => {
+                drop(pairs);
+                return Ok(self.no_frame());
+            }
             None => (Known::Nothing, vec!["no request header".to_owned()]),
         };
+        drop(pairs);
         self.first = false;
-        self.settle(size, known, notes, false).await;
+        self.settle(size, known, notes, false);
         Ok(true)
     }
 
-    async fn response(&mut self, size: usize) -> io::Result<bool> {
-        let token = self.link.pairs().token_is_next();
-        let bytes = self.buffer.get(self.ready + 4..).unwrap_or_default();
+    /// False if more bytes are needed.
+    fn response(&mut self, size: usize) -> bool {
+        let bytes = self.buffer.rest().get(4..).unwrap_or_default();
         let correlation_id = bytes.first_chunk::<4>().map(|it| i32::from_be_bytes(*it));
+        let mut pairs = self.link.pairs();
+        let token = pairs.token_is_next();
         if correlation_id.is_none() && !token && size >= 4 {
-            return Ok(false);
+            return false;
         }
+        let full = !pairs.has_room();
         let asked = match correlation_id.filter(|_| size >= 4) {
-            Some(id) => self.link.pairs().answered(id),
-            None if token => self.link.pairs().answered(0),
+            Some(id) => pairs.answered(id),
+            None if token => pairs.answered(0),
             None => None,
         };
-        self.link.room.notify_one();
+        drop(pairs);
+        if full {
+            self.link.room.notify_all();
+        }
         count(&self.link.output().counters.responses);
         let (known, notes, addresses) = match asked {
             Some(asked) if asked.token => (Known::Nothing, vec!["SASL token".to_owned()], false),
@@ -276,25 +333,25 @@ impl<'a> Pump<'a> {
             }
             None => (Known::Nothing, vec!["answer to no request".to_owned()], false),
         };
-        self.settle(size, known, notes, addresses).await;
-        Ok(true)
+        self.settle(size, known, notes, addresses);
+        true
     }
 
     /// Holds the frame, or lets it pass.
-    async fn settle(&mut self, size: usize, known: Known, mut notes: Vec<String>, addresses: bool) {
+    fn settle(&mut self, size: usize, known: Known, mut notes: Vec<String>, addresses: bool) {
         let looks = self.link.output().looks();
         let total = 4 + size;
         if !looks && !addresses {
             self.state = State::Pass { left: total, recorded: false };
             return;
         }
-        let (held, kilobytes) = (&self.link.shared.held, u32::try_from(total >> 10).unwrap_or(u32::MAX));
+        let (held, kilobytes) = (&self.link.shared.held, total >> 10);
         let permit = match total {
             _ if total > FRAME_HELD_MAX => None,
             _ if total <= READ_BYTES => Some(None),
             // Waiting is for what must not pass as it is; a mere look is left out when too much is held already.
-            _ if addresses => held.acquire_many(kilobytes).await.ok().map(Some),
-            _ => held.try_acquire_many(kilobytes).ok().map(Some),
+            _ if addresses => Some(Some(held.acquire(kilobytes))),
+            _ => held.try_acquire(kilobytes).map(Some),
         };
         if let Some(permit) = permit {
             self.state = State::Hold { total, known, notes, _permit: permit };
@@ -313,27 +370,39 @@ impl<'a> Pump<'a> {
     }
 
     /// A frame is there as a whole.
-    async fn whole(&mut self) -> io::Result<()> {
-        let State::Hold { total, known, mut notes, _permit } =
-            std::mem::replace(&mut self.state, State::Start)
+    fn whole(&mut self) -> io::Result<()> {
+        let State::Hold { total, known, notes, _permit } = std::mem::replace(&mut self.state, State::Start)
         else {
             return Ok(());
         };
-        self.flush().await?;
-        let frame = self.buffer.split_to(total).freeze();
+        // The buffer is borrowed by the frame, so the rest of the pump must be free of it.
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let changed = buffer.with_frame(total, |frame| self.seen(frame, &known, notes));
+        self.buffer = buffer;
+        match changed {
+            Some(changed) => self.buffer.replace(total, &changed, &mut self.to),
+            None => {
+                self.buffer.pass(total);
+                Ok(())
+            }
+        }
+    }
+
+    /// Tells of a frame, and gives what goes in its place.
+    fn seen(&self, frame: &Bytes, known: &Known, mut notes: Vec<String>) -> Option<Bytes> {
         let mut changed = None;
-        if let (Known::Response(asked), true) = (&known, self.link.shared.rewrites) {
+        if let (Known::Response(asked), true) = (known, self.link.shared.rewrites) {
             changed = self.rewritten(asked, &frame.slice(4..), &mut notes);
         }
         if self.link.output().looks() {
-            let found = match &known {
-                Known::Response(asked) => self.errors(asked, &frame, &mut notes),
+            let found = match known {
+                Known::Response(asked) => self.errors(asked, frame, &mut notes),
                 Known::Request(_) | Known::Nothing => Errors::default(),
             };
-            let line = self.line(total - 4, &known, found, notes);
-            self.link.output().frame(&line, &frame);
+            let line = self.line(frame.len() - 4, known, found, notes);
+            self.link.output().frame(&line, frame);
         }
-        self.to.write_all(changed.as_ref().unwrap_or(&frame)).await
+        changed
     }
 
     fn errors(&self, asked: &Asked, frame: &Bytes, notes: &mut Vec<String>) -> Errors {
@@ -406,9 +475,4 @@ impl<'a> Pump<'a> {
             notes,
         }
     }
-}
-
-/// Permits of the frames that are held, in KiB.
-pub(super) fn held() -> Semaphore {
-    Semaphore::new(HELD_BYTES_MAX >> 10)
 }

@@ -7,6 +7,7 @@
 //! 2 wrong usage; 5 the address to listen on can't be had.
 
 mod accept;
+mod buffer;
 mod connection;
 pub(crate) mod errors;
 mod filter;
@@ -14,33 +15,31 @@ pub(crate) mod line;
 mod nodes;
 mod output;
 pub(crate) mod pairs;
+mod permits;
 pub(crate) mod rewrite;
 mod tree;
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::Semaphore;
 
 use crate::cli::{FAILED, Failure, Output as Format, UNREACHABLE};
 use filter::Filter;
 use nodes::Nodes;
 use output::Output;
+use permits::Permits;
 use rewrite::Address;
 
 /// Clients at the same time. Further ones wait until one of them is gone.
 const CONNECTIONS_MAX: usize = 4096;
 /// How long a broker has to take a connection.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
-/// What connections get to end after a signal.
-const RUNTIME_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Stands between clients and brokers, and prints or records every request and response.
 #[derive(Debug, clap::Args)]
@@ -85,8 +84,9 @@ struct Shared {
     nodes: Nodes,
     rewrites: bool,
     advertise: Option<String>,
-    connections: Arc<Semaphore>,
-    held: Semaphore,
+    connections: Arc<Permits>,
+    /// KiB of frames that are held.
+    held: Arc<Permits>,
     last_connection: AtomicU64,
 }
 
@@ -112,11 +112,11 @@ pub(crate) fn run(arguments: Proxy) -> Result<(), Failure> {
         let failed = |problem| Failure::new(FAILED, format!("{}: {problem}", file.display()));
         output = output.record(file, &upstream).map_err(failed)?;
     }
-    // One worker does it all; the main thread waits for signals, so that a line that nobody reads is not in the way.
-    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    // Connections have threads of their own; this one waits for signals, so that a line that nobody reads is not in the
+    // way. What threads still do after that is neither printed nor recorded.
+    let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|problem| Failure::new(FAILED, problem))?;
     let shared = runtime.block_on(serve(arguments, output))?;
-    runtime.shutdown_timeout(RUNTIME_PATIENCE);
     let failed = |problem| Failure::new(FAILED, format!("recording: {problem}"));
     shared.output.finish().map_err(failed)?;
     summary(&shared.output);
@@ -131,7 +131,7 @@ async fn serve(arguments: Proxy, output: Output) -> Result<Arc<Shared>, Failure>
     let unbound = |problem| Failure::new(UNREACHABLE, format!("{}: {problem}", arguments.listen));
     // `:PORT` is that port on every address of this machine.
     let any = if arguments.listen.starts_with(':') { "0.0.0.0" } else { "" };
-    let listener = TcpListener::bind(format!("{any}{}", arguments.listen)).await.map_err(unbound)?;
+    let listener = TcpListener::bind(format!("{any}{}", arguments.listen)).map_err(unbound)?;
     let address: SocketAddr = listener.local_addr().map_err(failed)?;
     let upstream = arguments.upstream;
     let shared = Arc::new(Shared {
@@ -139,19 +139,18 @@ async fn serve(arguments: Proxy, output: Output) -> Result<Arc<Shared>, Failure>
         nodes: Nodes::new(address, upstream.clone(), arguments.first_port),
         rewrites: !arguments.keep_addresses,
         advertise: arguments.advertise,
-        connections: Arc::new(Semaphore::new(CONNECTIONS_MAX)),
-        held: connection::held(),
+        connections: Permits::new(CONNECTIONS_MAX),
+        held: Permits::new(connection::HELD_BYTES_MAX >> 10),
         last_connection: AtomicU64::new(0),
     });
     shared.output.listening(&address.to_string(), &format!("{}:{}", upstream.host, upstream.port));
-    let accepting = tokio::spawn(accept::listen(Arc::clone(&shared), listener, upstream));
+    accept::start(&shared, listener, upstream).map_err(failed)?;
     tokio::select! {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
         _ = hangup.recv() => {}
         () = shared.output.broken() => {}
     }
-    accepting.abort();
     Ok(shared)
 }
 

@@ -83,7 +83,6 @@ impl Nodes {
             });
             bound.ok_or(last)?
         };
-        listener.set_nonblocking(true)?;
         let port = listener.local_addr()?.port();
         Ok((listener, port))
     }

@@ -31,7 +31,8 @@ pub(super) struct Output {
     pub(super) json: bool,
     pub(super) tree: bool,
     pub(super) filter: Option<Filter>,
-    recorder: Option<Mutex<Recorder<BufWriter<File>>>>,
+    /// Empty once the recording was ended.
+    recorder: Option<Mutex<Option<Recorder<BufWriter<File>>>>>,
     stdout: Mutex<()>,
     /// Nobody reads stdout any more, or the recording can't be written.
     broken: Notify,
@@ -77,7 +78,7 @@ impl Output {
     /// read it, since passwords may pass.
     pub(super) fn record(mut self, file: &Path, upstream: &str) -> io::Result<Self> {
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;
-        self.recorder = Some(Mutex::new(Recorder::new(BufWriter::new(file), now_us(), upstream)?));
+        self.recorder = Some(Mutex::new(Some(Recorder::new(BufWriter::new(file), now_us(), upstream)?)));
         Ok(self)
     }
 
@@ -182,7 +183,9 @@ impl Output {
     fn recording(&self, write: impl FnOnce(&mut Recorder<BufWriter<File>>) -> io::Result<()>) {
         let Some(recorder) = &self.recorder else { return };
         let mut recorder = recorder.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if write(&mut recorder).is_err() {
+        if let Some(recorder) = recorder.as_mut()
+            && write(recorder).is_err()
+        {
             self.broken.notify_one();
         }
     }
@@ -193,7 +196,7 @@ impl Output {
         let start = Instant::now();
         loop {
             if let Ok(mut recorder) = recorder.try_lock() {
-                return recorder.flush();
+                return recorder.take().map_or(Ok(()), |mut it| it.flush());
             }
             if start.elapsed() > PATIENCE {
                 return Err(io::Error::from(io::ErrorKind::TimedOut));

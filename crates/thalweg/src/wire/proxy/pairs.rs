@@ -20,7 +20,7 @@ pub(crate) struct Start {
     pub(crate) key: i16,
     pub(crate) version: i16,
     pub(crate) correlation_id: i32,
-    /// Empty if there is none, it is null, or the header could not be read.
+    /// Empty if there is none, it is null, nobody asked for it, or the header could not be read.
     pub(crate) client_id: String,
     /// False for what a broker does not answer: Produce with acks 0 (wire.md 1.6).
     pub(crate) answered: bool,
@@ -38,8 +38,9 @@ pub(crate) enum Look {
     NoRequest,
 }
 
-/// Looks at the bytes of a request behind its size, as far as they are there; `size` is what the frame will have.
-pub(crate) fn look(bytes: &[u8], size: usize) -> Look {
+/// Looks at the bytes of a request behind its size, as far as they are there; `size` is what the frame will have. The
+/// client id is read if `named`.
+pub(crate) fn look(bytes: &[u8], size: usize, named: bool) -> Look {
     let complete = bytes.len() >= size || bytes.len() >= START_BYTES_MAX;
     let mut at = Cursor { bytes, at: 0 };
     let Some((key, version, correlation_id)) = at.fixed() else {
@@ -47,7 +48,7 @@ pub(crate) fn look(bytes: &[u8], size: usize) -> Look {
     };
     let header = request_header_version(key, version);
     let known = header.is_some();
-    let rest = header.map_or(Some((String::new(), true)), |header| at.rest(key, version, header));
+    let rest = header.map_or(Some((String::new(), true)), |header| at.rest(key, version, header, named));
     match rest {
         Some((client_id, answered)) => {
             Look::Start(Start { key, version, correlation_id, client_id, answered, known })
@@ -99,10 +100,11 @@ impl<'a> Cursor<'a> {
     }
 
     /// The client id, and whether the request is answered.
-    fn rest(&mut self, key: i16, version: i16, header: i16) -> Option<(String, bool)> {
+    fn rest(&mut self, key: i16, version: i16, header: i16, named: bool) -> Option<(String, bool)> {
         // The client id has an int16 length in every header version (wire.md 2.1).
         let length = usize::try_from(self.i16()?).unwrap_or(0);
-        let client_id = String::from_utf8_lossy(self.take(length)?).into_owned();
+        let client_id = self.take(length)?;
+        let client_id = if named { String::from_utf8_lossy(client_id).into_owned() } else { String::new() };
         if key != ProduceRequest::KEY {
             return Some((client_id, true));
         }
@@ -223,7 +225,7 @@ mod tests {
     }
 
     fn start(bytes: &[u8]) -> Start {
-        match look(bytes, bytes.len()) {
+        match look(bytes, bytes.len(), true) {
             Look::Start(start) => start,
             other @ (Look::More | Look::NoRequest) => panic!("{other:?}"),
         }
@@ -246,9 +248,9 @@ mod tests {
     #[test]
     fn it_waits_for_what_it_needs() {
         let bytes = produce(0, Some("t"), 9, "c");
-        let needed = (0..bytes.len()).find(|n| look(&bytes[..*n], bytes.len()) != Look::More).unwrap();
+        let needed = (0..bytes.len()).find(|n| look(&bytes[..*n], bytes.len(), true) != Look::More).unwrap();
         assert!(needed < bytes.len() && !start(&bytes[..needed]).answered);
-        assert_eq!(look(&bytes[..7], 7), Look::NoRequest);
+        assert_eq!(look(&bytes[..7], 7, true), Look::NoRequest);
     }
 
     #[test]
