@@ -7,12 +7,14 @@ use wire::Uuid;
 
 use crate::candidates::{Candidate, candidates};
 use crate::frame::{correlation_id, key_and_version, token};
-use crate::node::{Diagnostic, Direction, Explained, Id, Value};
+use crate::node::{Diagnostic, Direction, Explained, Id, Severity, Value};
 use crate::{Api, Lookup, Options, request, response};
 
 /// Requests that wait for a response. Beyond it the oldest are forgotten.
 const WAITING_MAX: usize = 10_000;
 const SASL_HANDSHAKE: i16 = 17;
+/// So far beyond the highest known version a request is still likely to be one, of a newer client.
+const VERSIONS_AHEAD: i16 = 16;
 /// Topics whose names are remembered.
 const TOPICS_MAX: usize = 10_000;
 
@@ -89,9 +91,11 @@ impl Session {
         }
         // A request that is not well is more likely than a response that happens to read as something, but for key 0:
         // small correlation ids look like it.
-        let known =
-            asked.message.zip(asked.version).is_some_and(|(it, version)| it.versions.contains(version));
-        if known && asked.api.is_some_and(|it| it.key != 0) {
+        let likely = asked.message.zip(asked.version).is_some_and(|(it, version)| {
+            let near = 0..=it.versions.high.saturating_add(VERSIONS_AHEAD);
+            it.versions.contains(version) || (near.contains(&version) && only_the_version_is_wrong(&asked))
+        });
+        if likely && asked.api.is_some_and(|it| it.key != 0) {
             return asked.into();
         }
         let lone = self.lone(frame);
@@ -162,6 +166,12 @@ impl Session {
     pub fn lookup(&self) -> Lookup {
         Lookup::of(&self.options)
     }
+}
+
+/// Its header was read to the end: what follows is of a version that nobody knows.
+fn only_the_version_is_wrong(explained: &Explained) -> bool {
+    let errors = explained.diagnostics().into_iter().filter(|it| it.severity == Severity::Error);
+    errors.map(|it| it.id).eq([Id::Version])
 }
 
 /// Produce with acks 0 has no answer (wire.md 1.6).

@@ -58,6 +58,24 @@ fn a_lone_response() {
     assert!(found.explained.diagnostics().is_empty() && found.candidates.is_empty());
 }
 
+/// wire.md 18.2.2: a version that is too new, or was removed, is told with the valid ones, also if nobody said that it is
+/// a request.
+#[test]
+fn a_request_of_an_unknown_version() {
+    let heartbeat = Lookup::default().api("StreamsGroupHeartbeat").unwrap();
+    let known = Build::default().request(&heartbeat, 1);
+    let fetch = Lookup::default().api("Fetch").unwrap();
+    let old = Build::default().request(&fetch, 4);
+    for (frame, version, name) in [(known, 9, "StreamsGroupHeartbeat"), (old, 2, "Fetch")] {
+        let mut frame = frame.to_vec();
+        frame[7] = version;
+        let found = Session::new(Options::default(), Hint::default()).explain(&Bytes::from(frame), None);
+        assert_eq!(found.explained.what, What::Frame(Direction::Request), "{name}");
+        let told: Vec<_> = found.explained.diagnostics().iter().map(|it| it.to_string()).collect();
+        assert!(told[0].contains("E-VERSION") && told[0].contains(name), "{told:?}");
+    }
+}
+
 /// wire.md 1.6: produce without acks is not answered, so its correlation id matches nothing.
 #[test]
 fn no_answer_without_acks() {

@@ -71,9 +71,13 @@ fn what_is_not_there() {
         assert_eq!(done.status.code(), Some(3), "{arguments:?}: {}", text(&done.stderr));
         assert!(text(&done.stderr).contains(words), "{arguments:?}: {}", text(&done.stderr));
     }
-    for wrong in
-        [&["decode", "no bytes!"][..], &["smallest"], &["decode", "-o", "xml"], &["encode", "/no/file"]]
-    {
+    for wrong in [
+        &["decode", "no bytes!"][..],
+        &["smallest"],
+        &["decode", "-o", "xml"],
+        &["encode", "/no/file"],
+        &["records", "/nonexistent"],
+    ] {
         assert_eq!(wire(wrong).status.code(), Some(2), "{wrong:?}");
     }
 }
@@ -114,6 +118,28 @@ fn decode() {
         "00000000000700",
     ]);
     assert!(text(&record.stdout).contains("StreamsGroupMetadataKey struct"), "{}", text(&record.stderr));
+}
+
+/// A capture may come through a pipe, as that of a running `tcpdump -w -`.
+#[test]
+fn captures_from_stdin() {
+    // A packet without a connection: Ethernet, IPv4, TCP from port 4000 to 9092.
+    let packet = "020202020202 010101010101 0800 4500003b 00004000 40060000 7f000001 7f000001
+                  0fa0 2384 00000001 00000001 50180400 00000000";
+    let packet: String = packet.split_whitespace().collect();
+    let packet = hexed(&format!("{packet}{REQUEST}"));
+    let mut file = hexed("d4c3b2a1020004000000000000000000ffff000001000000");
+    let length = u32::try_from(packet.len()).unwrap().to_le_bytes();
+    file.extend([[100, 0, 0, 0], [0; 4], length, length].concat());
+    file.extend(packet);
+    for arguments in
+        [&["decode", "--lines"][..], &["decode", "--lines", "-"], &["decode", "--lines", "--pcap", "-"]]
+    {
+        let done = wire_with(arguments, &file);
+        let out = text(&done.stdout);
+        assert!(out.contains("> DescribeGroups v6 c=0 15 B"), "{out}{}", text(&done.stderr));
+        assert!(out.contains("1 frames, 0 with errors"), "{out}");
+    }
 }
 
 /// 19, invariant 5: byte to field and back.

@@ -4,7 +4,7 @@
 //! Exit code 1 if a frame has an error, or would not be written again in the same bytes.
 
 use std::fs::File;
-use std::io::{BufReader, Read as _};
+use std::io::{self, BufRead as _, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
@@ -22,13 +22,10 @@ use super::proxy::rewrite::version_of_answer;
 use super::record::{Entry, Frame, Recording, is_recording};
 use crate::cli::{FAILED, Failure, print};
 
-/// Bytes by which a file is told from others.
-const START_BYTES: u64 = 64;
-
 /// Files of many frames, and what is shown of each.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Captures {
-    /// A network capture (pcap, pcapng) or a recording; such a file is also known when it is the input.
+    /// A network capture (pcap, pcapng) or a recording, `-` for stdin; such a file is also known when it is the input.
     #[arg(long, value_name = "FILE", conflicts_with = "input")]
     pcap: Option<PathBuf>,
     /// Of network captures and recordings: a line for each frame and what is wrong with it, without its tree.
@@ -56,11 +53,13 @@ impl Captures {
     }
 }
 
-/// Whether a file is a recording or a capture.
+/// Whether a file is a recording or a capture. Of stdin nothing is taken.
 fn has_captures(file: &Path) -> bool {
-    let mut start = Vec::new();
-    let read = File::open(file).and_then(|it| it.take(START_BYTES).read_to_end(&mut start));
-    read.is_ok() && (is_recording(&start) || pcap::is_capture(&start))
+    let known = |start: &[u8]| is_recording(start) || pcap::is_capture(start);
+    if file == Path::new("-") {
+        return io::stdin().lock().fill_buf().is_ok_and(known);
+    }
+    File::open(file).is_ok_and(|it| BufReader::new(it).fill_buf().is_ok_and(known))
 }
 
 /// Prints all frames of a recording or capture.
@@ -90,16 +89,19 @@ impl From<String> for End {
 
 fn read(file: &Path, each: &mut dyn FnMut(Captured) -> Result<(), End>) -> Result<(), End> {
     let named = |problem: String| End::Problem(format!("{}: {problem}", file.display()));
-    let input = File::open(file).map_err(|problem| named(problem.to_string()))?;
-    let mut start = Vec::new();
-    (&input).take(START_BYTES).read_to_end(&mut start).map_err(|problem| named(problem.to_string()))?;
-    if !is_recording(&start) {
-        return pcap::read(file, each);
+    let input: Box<dyn Read + Send> = if file == Path::new("-") {
+        Box::new(io::stdin())
+    } else {
+        Box::new(File::open(file).map_err(|problem| named(problem.to_string()))?)
+    };
+    let mut input = BufReader::new(input);
+    let recorded_here = input.fill_buf().map(is_recording).map_err(|problem| named(problem.to_string()))?;
+    if !recorded_here {
+        return pcap::read(file, input, each);
     }
-    let input = File::open(file).map_err(|problem| named(problem.to_string()))?;
     // What has no time of its own has that of the line before it.
     let mut now = 0;
-    for entry in Recording::new(BufReader::new(input)) {
+    for entry in Recording::new(input) {
         let entry = entry.map_err(named)?;
         let note = |connection, text| Captured::Note { at_us: now, connection, text };
         each(match entry {

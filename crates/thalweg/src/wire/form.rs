@@ -231,15 +231,18 @@ impl Source {
             Written::Base64 => Encoding::Base64,
             Written::Raw => Encoding::Raw,
         };
-        let raw = if input == "-" || Path::new(input).exists() {
+        let there = input == "-" || Path::new(input).exists();
+        let raw = if there {
             read(input)?
-        } else if self.from == Written::Raw {
+        } else if self.from == Written::Raw || (self.from == Written::Auto && input.starts_with('/')) {
+            // A name that is mistyped may read as base-64; of what begins with a slash no frame can be meant.
             return Err(Failure::new(USAGE, format_args!("there is no file {input}")));
         } else {
             Bytes::copy_from_slice(input.as_bytes())
         };
+        let words = if there { "" } else { "no file; as bytes: " };
         bytes(&raw, encoding)
-            .map_err(|problem| Failure::new(USAGE, format_args!("{}: {problem}", short(input))))
+            .map_err(|problem| Failure::new(USAGE, format_args!("{}: {words}{problem}", short(input))))
     }
 }
 

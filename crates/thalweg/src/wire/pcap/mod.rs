@@ -6,7 +6,7 @@
 mod half;
 mod streams;
 
-use std::fs::File;
+use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
@@ -36,16 +36,16 @@ pub(crate) fn is_capture(start: &[u8]) -> bool {
     magics.iter().any(|it| start.starts_with(it))
 }
 
-/// Reads a capture and gives what is in it to `each`, which ends the reading by an error.
+/// Reads a capture, which `file` names, and gives what is in it to `each`, which ends the reading by an error.
 ///
 /// # Errors
-/// The file can't be read, or is none of these formats: the reason. Or what `each` failed with.
+/// It can't be read, or is none of these formats: the reason. Or what `each` failed with.
 pub(crate) fn read<E: From<String>>(
     file: &Path,
+    input: impl Read + Send,
     each: &mut dyn FnMut(Captured) -> Result<(), E>,
 ) -> Result<(), E> {
     let problem = |it: String| E::from(format!("{}: {it}", file.display()));
-    let input = File::open(file).map_err(|it| problem(it.to_string()))?;
     let mut capture = Capture::default();
     let mut reader = create_reader(BLOCK_BYTES, input).map_err(|it| problem(it.to_string()))?;
     let (mut room, mut last) = (BLOCK_BYTES, None);
