@@ -17,38 +17,44 @@ import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.common.config.ConfigResource;
 
-/** What one scenario works with: a broker, an admin client, a directory, and names of its own. */
+/** What one scenario works with: a broker, maybe behind a recording proxy, an admin client, a directory, and names of its own. */
 final class Lane implements AutoCloseable {
     final String bootstrap;
     final Optional<Broker> broker;
+    private final Optional<Recording> recording;
     final Path directory;
     final long seed;
     final boolean full;
     final Admin admin;
     private final List<WordCount> instances = new ArrayList<>();
 
-    private Lane(String bootstrap, Optional<Broker> broker, Path directory, long seed, boolean full) {
+    private Lane(String bootstrap, Optional<Broker> broker, Optional<Recording> recording, Path directory, long seed, boolean full) {
         this.bootstrap = bootstrap;
         this.broker = broker;
+        this.recording = recording;
         this.directory = directory;
         this.seed = seed;
         this.full = full;
         this.admin = Admin.create(Map.of("bootstrap.servers", bootstrap));
     }
 
-    static Lane open(Map<String, String> options, Path directory, long seed, boolean full) throws Exception {
+    static Lane open(Map<String, String> options, Path directory, long seed, boolean full, boolean recorded) throws Exception {
         Files.createDirectories(directory);
         if (options.containsKey("bootstrap")) {
-            return new Lane(options.get("bootstrap"), Optional.empty(), directory, seed, full);
+            return new Lane(options.get("bootstrap"), Optional.empty(), Optional.empty(), directory, seed, full);
         }
         Broker broker = new Broker(options.get("broker"), directory.resolve("broker"));
         try {
             broker.start();
+            if (recorded) {
+                Recording recording = new Recording(options.get("broker"), broker.bootstrap(), directory);
+                return new Lane(recording.bootstrap, Optional.of(broker), Optional.of(recording), directory, seed, full);
+            }
         } catch (Exception problem) {
             broker.close();
             throw problem;
         }
-        return new Lane(broker.bootstrap(), Optional.of(broker), directory, seed, full);
+        return new Lane(broker.bootstrap(), Optional.of(broker), Optional.empty(), directory, seed, full);
     }
 
     /** A name that no other run uses, so that a broker may serve several runs. */
@@ -122,8 +128,15 @@ final class Lane implements AutoCloseable {
             instance.close();
         }
         admin.close(java.time.Duration.ofSeconds(5));
-        if (broker.isPresent()) {
-            broker.get().close();
+        try {
+            if (recording.isPresent()) {
+                recording.get().check();
+            }
+        } finally {
+            recording.ifPresent(Recording::close);
+            if (broker.isPresent()) {
+                broker.get().close();
+            }
         }
     }
 

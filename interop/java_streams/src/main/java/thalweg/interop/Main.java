@@ -6,15 +6,19 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 
 /**
  * Runs Kafka Streams applications, most of them with the Streams Rebalance Protocol, against a broker and checks their results.
  *
  * <pre>
- * Main --broker PATH [--full] [--only NAME] [--seed N]   starts, kills and restarts `PATH serve` itself
- * Main --bootstrap HOST:PORT [...]                       uses a running broker; what needs a kill is left out
+ * Main --broker PATH [--full] [--only NAME] [--seed N] [--record]
+ *                                    starts, kills and restarts `PATH serve` itself
+ * Main --bootstrap HOST:PORT [...]   uses a running broker; what needs a kill is left out
  * </pre>
+ *
+ * Some scenarios go through `PATH wire proxy` and their recording is checked, with `--record` all of them.
  *
  * Exit code 0: all passed, 1: some failed, 2: wrong usage. The last line is `N passed, N failed`.
  */
@@ -23,6 +27,12 @@ public final class Main {
     interface Scenario {
         void run(Lane lane) throws Exception;
     }
+
+    /** Recorded in the short form. */
+    private static final Set<String> RECORDED = Set.of("3_late_source_topic");
+    /** Recorded with `--full`. */
+    private static final Set<String> RECORDED_IN_FULL = Set.of("1_scale_and_kill", "2_standby_takes_over",
+        "3_late_source_topic", "6_transactions", "7_exactly_once");
 
     public static void main(String[] args) throws Exception {
         Map<String, String> options = options(args);
@@ -64,8 +74,11 @@ public final class Main {
             }
             long start = System.nanoTime();
             System.out.println(name + " ...");
-            try (Lane lane = Lane.open(options, work.resolve(name), seed, full)) {
-                entry.getValue().run(lane);
+            boolean recorded = options.containsKey("record") || (full ? RECORDED_IN_FULL : RECORDED).contains(name);
+            try {
+                try (Lane lane = Lane.open(options, work.resolve(name), seed, full, recorded)) {
+                    entry.getValue().run(lane);
+                }
                 passed++;
                 System.out.printf("ok   %s (%.1f s)%n", name, (System.nanoTime() - start) / 1e9);
             } catch (Throwable problem) {
@@ -86,7 +99,7 @@ public final class Main {
         Map<String, String> options = new TreeMap<>();
         for (int i = 0; i < args.length; i++) {
             switch (args[i]) {
-                case "--full" -> options.put("full", "");
+                case "--full", "--record" -> options.put(args[i].substring(2), "");
                 case "--broker", "--bootstrap", "--only", "--seed" -> {
                     if (i + 1 == args.length) {
                         usage(args[i] + " needs a value");
@@ -103,7 +116,7 @@ public final class Main {
     }
 
     private static void usage(String problem) {
-        System.err.println(problem + "\nusage: Main (--broker PATH | --bootstrap HOST:PORT) [--full] [--only NAME] [--seed N]");
+        System.err.println(problem + "\nusage: Main (--broker PATH | --bootstrap HOST:PORT) [--full] [--only NAME] [--seed N] [--record]");
         System.exit(2);
     }
 
