@@ -70,8 +70,7 @@ fn main() {
 
 fn rows() {
     println!(
-        "{} | budget        | sticky        | spread        |   spec",
-        " members subtop. x tasks standbys per-process"
+        " members subtop. x tasks standbys per-process | budget        | sticky        | spread        |   spec"
     );
     for (case, full_max, join_max) in ROWS {
         let (full, join, spec) = measure(case, Assignor::Sticky);
@@ -110,7 +109,7 @@ fn growth() {
                     full.push((tasks, millis(one)));
                     join.push((tasks, millis(other)));
                 }
-                let members = share.map_or("1000".to_owned(), |share| format!("tasks/{share}"));
+                let members = share.map_or_else(|| "1000".to_owned(), |share| format!("tasks/{share}"));
                 for (name, points) in [("full", full), ("join", join)] {
                     let times: Vec<_> = points.iter().map(|it| format!("{:>8.3}", it.1)).collect();
                     let grows = exponent(&points);
