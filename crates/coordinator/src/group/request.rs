@@ -142,7 +142,7 @@ impl StreamsHeartbeatReply {
 /// Work that a group shard asks its host to do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum GroupTask {
-    ResolveRegexes(ResolveRegexes),
+    ResolveRegexes(Box<ResolveRegexes>),
     /// Where these partitions, topics by id, end; for a streams group that waits for state (W-9).
     ChangelogEnds {
         group: Str,

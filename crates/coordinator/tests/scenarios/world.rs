@@ -328,7 +328,7 @@ impl World {
                     return Err("no task waits".into());
                 };
                 let denied: Vec<_> = args.option("deny").unwrap_or_default().split(',').collect();
-                let result = consumer::run(task, self.topics.image(), &denied, args.flag("fails"));
+                let result = consumer::run(*task, self.topics.image(), &denied, args.flag("fails"));
                 Ok(self.event(Event::Done(id, result)))
             }
             "hold" => {

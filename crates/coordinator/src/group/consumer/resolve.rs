@@ -108,7 +108,7 @@ pub(super) fn start(step: &mut Step<'_>, group_id: &Str, caller: &Caller, regexe
     step.soft.last_task += 1;
     let task =
         ResolveRegexes { group: group_id.detach(), caller: caller.clone(), regexes, started: step.now };
-    step.tasks.push((TaskId(step.soft.last_task), GroupTask::ResolveRegexes(task)));
+    step.tasks.push((TaskId(step.soft.last_task), GroupTask::ResolveRegexes(Box::new(task))));
     if let Some(soft) = step.soft.consumer.get_mut(group_id) {
         soft.is_resolving = true;
     }
