@@ -194,9 +194,24 @@ final class Transcript {
         Map<Integer, String> result = new TreeMap<>();
         for (String one : text.split("(?m)^(?=\\$ )")) {
             if (!one.isBlank()) {
-                result.put(result.size(), one);
+                result.put(result.size(), errorsSorted(one));
             }
         }
         return result;
+    }
+
+    /** Errors about several groups come in the order of a hash map: those that follow each other are sorted. */
+    private static String errorsSorted(String command) {
+        int first = command.indexOf('\n') + 1;
+        List<String> blocks = new ArrayList<>(List.of(command.substring(first).split("\n\n")));
+        for (int from = 0, to; from < blocks.size(); from = to) {
+            to = from;
+            while (to < blocks.size() && blocks.get(to).stripLeading().startsWith("Error: ")) {
+                to++;
+            }
+            blocks.subList(from, to).sort(null);
+            to = Math.max(to, from + 1);
+        }
+        return command.substring(0, first) + String.join("\n\n", blocks).stripTrailing() + "\n";
     }
 }
