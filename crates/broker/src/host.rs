@@ -15,8 +15,8 @@ use catalog::Image;
 use coordinator::{
     At, Batch, Caller, Driver, Entropy, Event, Machine, Millis, Round, TaskId, Ticket, TopicsChange,
 };
-use storage::Ends;
 use storage::partition::{AppendError, Guard, Origin, Partition};
+use storage::{Ends, Offset};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Sleep, sleep};
@@ -55,8 +55,9 @@ pub(crate) enum Letter<M: Machine> {
         reply: oneshot::Sender<Result<M::Reply, AppendError>>,
         asked: Instant,
     },
-    /// Ends a producer's transaction. The reply comes when the marker is durable.
-    Mark { marker: Marker, reply: oneshot::Sender<Result<(), AppendError>> },
+    /// Ends a producer's transaction, or only the one that begins at `first`. The reply comes when the marker is
+    /// durable.
+    Mark { marker: Marker, first: Option<Offset>, reply: oneshot::Sender<Result<(), AppendError>> },
     /// The image of the following events. The change is empty if it is not about topics.
     Image(Arc<Image>, TopicsChange),
 }
@@ -222,9 +223,9 @@ where
                         Err(error) => drop(reply.send(Err(error))),
                     }
                 }
-                Letter::Mark { marker, reply } => {
+                Letter::Mark { marker, first, reply } => {
                     self.round(std::mem::take(&mut events))?;
-                    self.mark(&marker, reply)?;
+                    self.mark(&marker, first, reply)?;
                 }
                 Letter::Image(image, change) => {
                     self.round(std::mem::take(&mut events))?;
@@ -253,12 +254,11 @@ where
     fn mark(
         &mut self,
         marker: &Marker,
+        first: Option<Offset>,
         reply: oneshot::Sender<Result<(), AppendError>>,
     ) -> Result<(), String> {
         let now = self.clock.now();
-        let version = marker.transaction_version;
-        let origin = Origin::Coordinator { transaction_version: version };
-        match self.partition.append(&marker.batch(now), origin, now) {
+        match self.partition.append(&marker.batch(now), marker.origin(first), now) {
             Ok(appended) => {
                 let offset = appended.base_offset;
                 assert_eq!(offset, self.driver.written(), "a shard is not its log's only writer");

@@ -50,6 +50,15 @@ impl Marker {
         let Self { producer_id, producer_epoch, commit, coordinator_epoch, .. } = *self;
         control::marker(producer_id, producer_epoch, commit, coordinator_epoch, now)
     }
+
+    /// How it is appended: for whatever transaction is open, or only for the one that begins at `first`.
+    pub(crate) fn origin(&self, first: Option<Offset>) -> Origin {
+        let transaction_version = self.transaction_version;
+        match first {
+            None => Origin::Coordinator { transaction_version },
+            Some(first) => Origin::Settler { transaction_version, first },
+        }
+    }
 }
 
 /// Where markers go.
@@ -74,7 +83,7 @@ impl Markers {
     pub async fn write(&self, image: &Image, marker: &Marker, partitions: &[(Str, i32)]) -> Vec<ErrorCode> {
         let mut started = Vec::with_capacity(partitions.len());
         for (topic, index) in partitions {
-            started.push(self.start(image, marker, topic, *index).await);
+            started.push(self.start(image, marker, (topic, *index), None).await);
         }
         let mut outcomes = Vec::with_capacity(started.len());
         for started in started {
@@ -86,24 +95,39 @@ impl Markers {
         outcomes
     }
 
+    /// Writes the marker to one partition, if the producer's open transaction there begins at `first`; else
+    /// INVALID_TXN_STATE.
+    pub(crate) async fn settle(
+        &self,
+        image: &Image,
+        marker: &Marker,
+        place: (&Str, i32),
+        first: Offset,
+    ) -> ErrorCode {
+        match self.start(image, marker, place, Some(first)).await {
+            Ok(started) => started.outcome().await,
+            Err(code) => code,
+        }
+    }
+
     async fn start(
         &self,
         image: &Image,
         marker: &Marker,
-        topic: &Str,
-        index: i32,
+        (topic, index): (&Str, i32),
+        first: Option<Offset>,
     ) -> Result<Started, ErrorCode> {
         let known = topic.as_str().and_then(|name| image.topic(name));
         let known = known.filter(|it| it.partition(index).is_some());
         let known = known.ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
         if topic.as_bytes() == self.groups.topic().as_bytes() {
-            let marked = self.groups.mark(index, *marker).await;
+            let marked = self.groups.mark(index, *marker, first).await;
             return marked.map(Started::Letter).map_err(|_| ErrorCode::NOT_LEADER_OR_FOLLOWER);
         }
         let partition = self.partitions.get(known.id, index).ok_or(ErrorCode::KAFKA_STORAGE_ERROR)?;
         let now = self.clock.now();
-        let origin = Origin::Coordinator { transaction_version: marker.transaction_version };
-        let appended = partition.append(&marker.batch(now), origin, now).map_err(|error| code_of(&error))?;
+        let appended = partition.append(&marker.batch(now), marker.origin(first), now);
+        let appended = appended.map_err(|error| code_of(&error))?;
         Ok(Started::Appended(partition, appended.next_offset()))
     }
 }
@@ -139,6 +163,8 @@ pub(crate) fn code_of(error: &AppendError) -> ErrorCode {
         AppendError::StaleProducerEpoch(_) => ErrorCode::INVALID_PRODUCER_EPOCH,
         AppendError::CoordinatorFenced(_) => ErrorCode::TRANSACTION_COORDINATOR_FENCED,
         AppendError::NotLeader => ErrorCode::NOT_LEADER_OR_FOLLOWER,
+        // Of a marker for one transaction only.
+        AppendError::NotInTransaction(_) => ErrorCode::INVALID_TXN_STATE,
         AppendError::Full | AppendError::Storage(_) => ErrorCode::KAFKA_STORAGE_ERROR,
         AppendError::InvalidRecord { .. }
         | AppendError::Corrupt(_)
@@ -146,8 +172,7 @@ pub(crate) fn code_of(error: &AppendError) -> ErrorCode {
         | AppendError::LargerThanSegment(_)
         | AppendError::InvalidTimestamp { .. }
         | AppendError::OutOfOrderSequence(_)
-        | AppendError::TransactionOpen(_)
-        | AppendError::NotInTransaction(_) => {
+        | AppendError::TransactionOpen(_) => {
             warn!(%error, "a marker of our own was refused for its form");
             ErrorCode::UNKNOWN_SERVER_ERROR
         }

@@ -1,7 +1,7 @@
 //! Settles transactions that a partition has open and their coordinator knows nothing of.
 //!
 //! A clean or killed process leaves no such thing: a partition belongs to a transaction before its first record is
-//! there, and a transaction is complete after its markers are. But where durable data was lost (a power cut with
+//! there, and a transaction is complete after its markers are, so that its coordinator ends what is open. But where durable data was lost (a power cut with
 //! `thalweg.durability=page-cache`, a damaged disk that was cut), both logs may tell different stories. Then nobody
 //! would ever write the marker, and readers of committed records would stand still for ever.
 //!
@@ -10,14 +10,19 @@
 //! 1. ongoing, or decided and not carried out, with this partition: nothing; its coordinator will write the marker
 //! 2. decided, of this producer epoch: the marker of that decision
 //! 3. anything else (no such producer, a newer epoch, a transaction without this partition): ABORT
+//!
+//! Meanwhile coordinators write markers and producers go on. So a marker is written only while the transaction that was
+//! found is open still: it is known by the offset of its first record, since before `transaction.version` 2 the next
+//! one of its producer has the same epoch.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use coordinator::Caller;
 use coordinator::txn::{State, TopicPartition, Transaction, TxnReply, TxnRequest};
+use storage::Offset;
 use tokio::time::sleep;
-use tracing::{error, info, warn};
+use tracing::{debug, error, info, warn};
 use wire::{ErrorCode, Str};
 
 use crate::broker::Broker;
@@ -33,6 +38,8 @@ struct Open {
     place: TopicPartition,
     producer_id: i64,
     epoch: i16,
+    /// Offset of its first record there.
+    first: Offset,
 }
 
 /// Runs once, after a start.
@@ -51,8 +58,8 @@ fn open_transactions(broker: &Broker) -> Vec<Open> {
     let mut open = Vec::new();
     for (id, partition, _) in broker.partitions.all() {
         let place = TopicPartition { topic: Str::from(&*id.topic), index: id.index };
-        for (producer_id, epoch) in partition.open_transactions() {
-            open.push(Open { place: place.clone(), producer_id, epoch });
+        for (producer_id, epoch, first) in partition.open_transactions() {
+            open.push(Open { place: place.clone(), producer_id, epoch, first });
         }
     }
     open
@@ -96,13 +103,13 @@ async fn settle_all(broker: &Broker, open: Vec<Open>, known: &[Transaction]) {
         };
         let TopicPartition { topic, index } = open.place;
         let image = broker.catalog.image();
-        let outcome = broker.markers.write(&image, &marker, &[(topic.clone(), index)]).await;
+        let code = broker.markers.settle(&image, &marker, (&topic, index), open.first).await;
         let producer_id = open.producer_id;
-        match outcome.as_slice() {
-            [ErrorCode::NONE] => {
+        match code {
+            ErrorCode::NONE => {
                 info!(%topic, index, producer_id, commit, "settled a transaction that no coordinator would end");
             }
-            // Somebody else ended it, or the topic is gone.
+            ErrorCode::INVALID_TXN_STATE => debug!(%topic, index, producer_id, "its coordinator ended it"),
             other => warn!(%topic, index, producer_id, ?other, "a transaction was not settled"),
         }
     }
@@ -158,7 +165,7 @@ mod tests {
     /// `storage.md` 5.6: what a partition and its coordinator may say of each other.
     #[test]
     fn every_disagreement_has_an_end() {
-        let of = |index| Open { place: place(index), producer_id: 7, epoch: 3 };
+        let of = |index| Open { place: place(index), producer_id: 7, epoch: 3, first: 0 };
         let found =
             |index, state, epoch, version| verdict(&of(index), Some(&transaction(state, epoch, version)));
         let abort = Some((false, 3, 0));

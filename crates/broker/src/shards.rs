@@ -10,6 +10,7 @@ use std::time::Duration;
 use catalog::Image;
 use coordinator::{Caller, Entropy, Machine, TopicsChange};
 use parking_lot::RwLock;
+use storage::Offset;
 use storage::partition::AppendError;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
@@ -108,16 +109,17 @@ where
         answer.await.map_err(|_| Unavailable::NotCoordinator)
     }
 
-    /// Has the shard of a partition end a producer's transaction. The answer comes when the marker is durable; its
-    /// error is the log's refusal.
+    /// Has the shard of a partition end a producer's transaction, or only the one that begins at `first`. The answer
+    /// comes when the marker is durable; its error is the log's refusal.
     pub(crate) async fn mark(
         &self,
         partition: i32,
         marker: Marker,
+        first: Option<Offset>,
     ) -> Result<oneshot::Receiver<Result<(), AppendError>>, Unavailable> {
         let mailbox = self.mailbox(partition)?;
         let (reply, marked) = oneshot::channel();
-        let letter = Letter::Mark { marker, reply };
+        let letter = Letter::Mark { marker, first, reply };
         mailbox.send(letter).await.map_err(|_| Unavailable::NotCoordinator)?;
         Ok(marked)
     }

@@ -70,6 +70,14 @@ pub enum Origin {
         /// `transaction.version` of the transaction that a marker ends; it decides how epochs compare.
         transaction_version: i16,
     },
+    /// A marker for one transaction and no other: [`AppendError::NotInTransaction`] unless the open transaction of
+    /// its producer begins at `first`.
+    Settler {
+        /// As above.
+        transaction_version: i16,
+        /// Offset of the transaction's first record.
+        first: Offset,
+    },
 }
 
 /// What became of an append.
@@ -130,6 +138,12 @@ impl Partition {
             Origin::Coordinator { transaction_version } => {
                 let batches = validate::coordinator(records)?;
                 self.state.lock().append_coordinator(self.log.as_ref(), batches, transaction_version)?
+            }
+            Origin::Settler { transaction_version, first } => {
+                let batches = validate::coordinator(records)?;
+                let mut state = self.state.lock();
+                state.check_open_since(&batches, first)?;
+                state.append_coordinator(self.log.as_ref(), batches, transaction_version)?
             }
         };
         Ok(Appended { log_start: self.log_start(), ..appended })
@@ -280,12 +294,12 @@ impl Partition {
         self.state.lock().producers.clone()
     }
 
-    /// Id and epoch of each producer whose transaction is open.
+    /// Id and epoch of each producer whose transaction is open, and the offset of the transaction's first record.
     #[must_use]
-    pub fn open_transactions(&self) -> Vec<(i64, i16)> {
+    pub fn open_transactions(&self) -> Vec<(i64, i16, Offset)> {
         let state = self.state.lock();
-        let open = state.producers.iter().filter(|(_, producer)| producer.transaction.is_some());
-        open.map(|(id, producer)| (id, producer.epoch)).collect()
+        let open = |(id, producer): (i64, &Producer)| Some((id, producer.epoch, producer.transaction?));
+        state.producers.iter().filter_map(open).collect()
     }
 
     /// The leader epochs. Copies.

@@ -160,6 +160,17 @@ impl State {
         Ok(appended(base_offset, next - 1))
     }
 
+    /// Whether the open transaction of the batches' producer is the one that begins at `first`.
+    pub(super) fn check_open_since(&self, items: &[Batch], first: Offset) -> Result<(), AppendError> {
+        let is_open = |batch: &Batch| {
+            self.producers.get(batch.header.producer_id).is_some_and(|it| it.transaction == Some(first))
+        };
+        if items.iter().all(is_open) {
+            return Ok(());
+        }
+        Err(AppendError::NotInTransaction(format!("no transaction of the producer begins at offset {first}")))
+    }
+
     /// What markers the batches are, if all may be appended.
     pub(super) fn check_coordinator(
         &self,

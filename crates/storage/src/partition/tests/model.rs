@@ -266,7 +266,9 @@ impl Model {
 fn answer(partition: &Partition, entry: &Entry, guard: Option<Guard>) -> Answer {
     let appended = match entry.origin() {
         Origin::Client => partition.append_verified(&entry.bytes(), guard, NOW),
-        coordinator @ Origin::Coordinator { .. } => partition.append(&entry.bytes(), coordinator, NOW),
+        coordinator @ (Origin::Coordinator { .. } | Origin::Settler { .. }) => {
+            partition.append(&entry.bytes(), coordinator, NOW)
+        }
     };
     match appended {
         Ok(appended) if appended.duplicate => Answer::Duplicate(appended.base_offset),

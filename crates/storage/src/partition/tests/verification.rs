@@ -127,14 +127,33 @@ async fn an_open_transaction_of_an_old_epoch_takes_no_new_one_along() {
     let partition = verifying(&Bench::new().await).await;
     let guard = partition.begin_verification(first(0, 0, true), NOW).unwrap();
     assert_eq!(send(&partition, guard, 0, 0), Ok(0));
-    assert_eq!(partition.open_transactions(), [(P, 0)]);
+    assert_eq!(partition.open_transactions(), [(P, 0, 0)]);
     assert!(unknown(&send(&partition, None, 1, 0)));
     let guard = partition.begin_verification(first(1, 0, true), NOW).unwrap();
     assert!(guard.is_some() && unknown(&send(&partition, guard, 1, 0)));
     partition.append(&abort(P, 0), COORDINATOR, NOW).unwrap();
     let guard = partition.begin_verification(first(1, 0, true), NOW).unwrap();
     assert_eq!(send(&partition, guard, 1, 0), Ok(2));
-    assert_eq!(partition.open_transactions(), [(P, 1)]);
+    assert_eq!(partition.open_transactions(), [(P, 1, 2)]);
+}
+
+/// A marker for a transaction that was ended meanwhile must not end the next one, which has the same epoch before
+/// `transaction.version` 2.
+#[tokio::test]
+async fn a_marker_of_settling_ends_one_transaction_and_no_other() {
+    let partition = verifying(&Bench::new().await).await;
+    let guard = partition.begin_verification(first(0, 0, true), NOW).unwrap();
+    assert_eq!(send(&partition, guard, 0, 0), Ok(0));
+    partition.append(&abort(P, 0), COORDINATOR, NOW).unwrap();
+    let settler = |first| Origin::Settler { transaction_version: 0, first };
+    let refused = |result| matches!(result, Err(AppendError::NotInTransaction(_)));
+    assert!(refused(partition.append(&abort(P, 0), settler(0), NOW)), "nothing is open");
+    let guard = partition.begin_verification(first(0, 1, true), NOW).unwrap();
+    assert_eq!(send(&partition, guard, 0, 1), Ok(2));
+    assert!(refused(partition.append(&abort(P, 0), settler(0), NOW)), "another one is open");
+    assert_eq!(partition.open_transactions(), [(P, 0, 2)]);
+    partition.append(&abort(P, 0), settler(2), NOW).unwrap();
+    assert_eq!(partition.open_transactions(), []);
 }
 
 /// A duplicate is answered whatever became of its transaction; no guard survives the process.
