@@ -9,7 +9,8 @@
 //! 3. the shard is served              else NOT_LEADER_OR_FOLLOWER, which the coordinator tries again
 //! 4. the producer's epoch is not old  else INVALID_PRODUCER_EPOCH; both mean that another marker was first
 //! 5. nor is the coordinator's         else TRANSACTION_COORDINATOR_FENCED
-//! 6. the marker becomes durable       else NOT_LEADER_OR_FOLLOWER
+//! 6. of one that settles: its transaction is open still, else INVALID_TXN_STATE
+//! 7. the marker becomes durable       else NOT_LEADER_OR_FOLLOWER
 //!
 //! A marker without an open transaction is written all the same and changes nothing but the producer's epochs.
 

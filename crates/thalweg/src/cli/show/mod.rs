@@ -20,17 +20,24 @@ const NOTHING: &str = "-";
 const ID_MIN: usize = 6;
 const DAY: i64 = 86_400_000;
 
+/// Names come from clients: what would move the cursor or break the row is escaped.
+fn plain(cell: &str) -> String {
+    let escaped = |it: char| if it.is_control() { it.escape_default().to_string() } else { it.to_string() };
+    cell.chars().map(escaped).collect()
+}
+
 /// Rows under a header, each column as wide as its widest cell; nothing follows the last one.
 fn table<const N: usize>(header: [&str; N], rows: &[[String; N]]) -> String {
+    let rows: Vec<_> = rows.iter().map(|row| row.each_ref().map(|cell| plain(cell))).collect();
     let mut widths = header.map(|it| it.chars().count());
-    for row in rows {
+    for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = (*width).max(cell.chars().count());
         }
     }
     let mut out = String::new();
     let header = header.map(str::to_owned);
-    for row in [&header].into_iter().chain(rows) {
+    for row in [&header].into_iter().chain(&rows) {
         let mut line = String::new();
         for (cell, width) in row.iter().zip(widths) {
             let _ = write!(line, "{cell:width$}  ");

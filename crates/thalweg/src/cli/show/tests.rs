@@ -499,3 +499,9 @@ fn ids_are_as_short_as_tells_them_apart() {
     let ids = short_ids(["abcdefgh", "bcdefghi"].into_iter());
     assert_eq!(ids.values().map(String::as_str).collect::<Vec<_>>(), ["abcdef", "bcdefg"]);
 }
+
+#[test]
+fn names_of_clients_do_not_break_a_table() {
+    let rows = [["a\u{1b}[2J\n\tb".to_owned(), "é".to_owned()]];
+    assert_eq!(table(["ID", "X"], &rows), "ID               X\na\\u{1b}[2J\\n\\tb  é\n");
+}
