@@ -1,0 +1,158 @@
+//! Frames in a row, lone responses, vectors in files.
+
+use crate::support::{text, vectors};
+use bytes::Bytes;
+use explain::check::check;
+use explain::frame::split;
+use explain::session::{Hint, Session};
+use explain::smallest::Build;
+use explain::{Direction, Lookup, Options, What};
+
+/// wire.md 18.3.1: requests and responses of a stream, none of which says what it is.
+#[test]
+fn a_conversation() {
+    let rows = vectors("frames.tsv.gz");
+    let stream: Vec<u8> = rows.iter().flat_map(|it| it.bytes("frame")).collect();
+    let frames = split(&Bytes::from(stream));
+    assert_eq!(frames.len(), rows.len());
+    let mut session = Session::new(Options::default(), Hint::default());
+    for (frame, row) in frames.iter().zip(&rows) {
+        let found = session.explain(frame, None);
+        let direction = match row.get("direction") {
+            "request" => Direction::Request,
+            _ => Direction::Response,
+        };
+        let place = format!("{} {} {}", row.get("case"), row.get("api"), row.get("direction"));
+        assert_eq!(found.explained.what, What::Frame(direction), "{place}");
+        assert_eq!(found.explained.api.unwrap().name(), row.get("api"), "{place}");
+        assert!(found.candidates.is_empty(), "{place}");
+    }
+}
+
+/// wire.md 18.3.3: candidates of a lone response; the right one is among the best.
+#[test]
+fn a_lone_response() {
+    let api = Lookup::default().api("StreamsGroupDescribe").unwrap();
+    let frame = Build::default().response(&api, 0);
+    let mut session = Session::new(Options::default(), Hint::default());
+    let found = session.explain(&frame, None);
+    assert_eq!(found.explained.what, What::Frame(Direction::Response));
+    let best: Vec<_> = found.candidates.iter().map(|it| (it.api.name(), it.version)).collect();
+    assert!(best.contains(&("StreamsGroupDescribe", 0)), "{best:?}");
+    let ids: Vec<_> = found.explained.diagnostics().iter().map(|it| it.id.as_str()).collect();
+    assert!(ids.contains(&"N-ASSUMED"), "{ids:?}");
+    // Small correlation ids look like versions of Produce, key 0.
+    let mut again = frame.to_vec();
+    for id in 0..16 {
+        again[7] = id;
+        let found =
+            Session::new(Options::default(), Hint::default()).explain(&Bytes::from(again.clone()), None);
+        assert_eq!(found.explained.what, What::Frame(Direction::Response), "{id}");
+    }
+    // With the API said, nothing is guessed.
+    let hint = Hint { direction: None, api: Some(api), version: Some(0) };
+    let found = Session::new(Options::default(), hint).explain(&frame, None);
+    assert!(found.explained.diagnostics().is_empty() && found.candidates.is_empty());
+}
+
+/// wire.md 18.2.2: a version that is too new, or was removed, is told with the valid ones, also if nobody said that it is
+/// a request.
+#[test]
+fn a_request_of_an_unknown_version() {
+    let heartbeat = Lookup::default().api("StreamsGroupHeartbeat").unwrap();
+    let known = Build::default().request(&heartbeat, 1);
+    let fetch = Lookup::default().api("Fetch").unwrap();
+    let old = Build::default().request(&fetch, 4);
+    for (frame, version, name) in [(known, 9, "StreamsGroupHeartbeat"), (old, 2, "Fetch")] {
+        let mut frame = frame.to_vec();
+        frame[7] = version;
+        let found = Session::new(Options::default(), Hint::default()).explain(&Bytes::from(frame), None);
+        assert_eq!(found.explained.what, What::Frame(Direction::Request), "{name}");
+        let told: Vec<_> = found.explained.diagnostics().iter().map(|it| it.to_string()).collect();
+        assert!(told[0].contains("E-VERSION") && told[0].contains(name), "{told:?}");
+    }
+}
+
+/// wire.md 1.6: produce without acks is not answered, so its correlation id matches nothing.
+#[test]
+fn no_answer_without_acks() {
+    let produce = Lookup::default().api("Produce").unwrap();
+    let request = Build::default().request(&produce, 9);
+    let mut session = Session::new(Options::default(), Hint::default());
+    session.explain(&request, Some(Direction::Request));
+    let heartbeat = Lookup::default().api("Heartbeat").unwrap();
+    session.explain(&Build::default().request(&heartbeat, 4), Some(Direction::Request));
+    let answer = session.explain(&Build::default().response(&heartbeat, 4), Some(Direction::Response));
+    assert_eq!(answer.explained.api.unwrap().name(), "Heartbeat");
+}
+
+/// wire.md 1.7 and 15: after a handshake of version 0 come tokens without a header, and they are secrets.
+#[test]
+fn tokens() {
+    let handshake = Lookup::default().api("SaslHandshake").unwrap();
+    let mut session = Session::new(Options::default(), Hint::default());
+    session.explain(&Build::default().request(&handshake, 0), None);
+    session.explain(&Build::default().response(&handshake, 0), None);
+    let token = Bytes::from_static(b"\x00\x00\x00\x0e\x00user\x00hunter22");
+    let found = session.explain(&token, None).explained;
+    assert!(found.diagnostics().is_empty());
+    let page = explain::text::page(&found, explain::text::Style::default());
+    assert!(page.contains("token bytes = <14 bytes hidden> [0x0004, 14B]"), "{page}");
+    assert!(!page.contains("68 75 6e"), "{page}");
+    // Then requests again.
+    let groups = Lookup::default().api("DescribeGroups").unwrap();
+    let found = session.explain(&Build::default().request(&groups, 6), None).explained;
+    assert_eq!(found.api.unwrap().name(), "DescribeGroups");
+}
+
+/// Metadata tells the name behind an id, and with it that records are the coordinator's.
+#[test]
+fn topics_by_id() {
+    let id = wire::Uuid([7; 16]);
+    let lookup = Lookup::default();
+    let build = |json: &str| {
+        explain::assemble::assemble(&wire::json::parse(json).unwrap(), &Default::default(), lookup).unwrap()
+    };
+    let metadata = build(&format!(
+        r#"{{"api":"Metadata","version":12,"direction":"response","correlationId":1,"body":{{"throttleTimeMs":0,"brokers":[],"clusterId":null,
+        "controllerId":1,"topics":[{{"errorCode":0,"name":"__consumer_offsets","topicId":"{id}","isInternal":true,"partitions":[],
+        "topicAuthorizedOperations":0}}]}}}}"#
+    ));
+    let batch = wire::batch::BatchBuilder::new().push(Some(b"\x00\x11\x00\x02g1"), None).build();
+    let records = wire::base64::encode(&batch, wire::base64::STANDARD);
+    let produce = build(&format!(
+        r#"{{"api":"Produce","version":13,"correlationId":2,"body":{{"transactionalId":null,"acks":-1,"timeoutMs":1,
+        "topicData":[{{"topicId":"{id}","partitionData":[{{"index":0,"records":"{records}"}}]}}]}}}}"#
+    ));
+    let ask = build(
+        r#"{"api":"Metadata","version":12,"correlationId":1,"body":{"topics":[],"allowAutoTopicCreation":false,"includeTopicAuthorizedOperations":false}}"#,
+    );
+    let mut session = Session::new(Options::default(), Hint::default());
+    session.explain(&ask, None);
+    session.explain(&metadata, None);
+    let found = session.explain(&produce, None).explained;
+    let path = "TopicData[0].PartitionData[0].Records.RecordBatch[0].Record[0].key.GroupId";
+    assert_eq!(explain::text::value(&found.find(path).last().unwrap().value).unwrap(), "\"g1\"");
+}
+
+/// Files of vectors agree; a changed byte does not.
+#[test]
+fn files_of_vectors() {
+    for (file, cases) in [
+        ("messages.tsv.gz", 3197),
+        ("frames.tsv.gz", 68),
+        ("batches.txt.gz", 27),
+        ("coordinator_records.tsv.gz", 127),
+    ] {
+        let report = check(&text(file)).unwrap();
+        assert_eq!((report.cases, report.failures), (cases, Vec::new()), "{file}");
+    }
+    let head = "# name\tversion\tcase\tflags\tunknown_tags\thex\tjson\n";
+    let line = |hex: &str| format!("{head}HeartbeatResponse\t0\tx\t-\t-\t{hex}\t{{\"errorCode\":1}}\n");
+    assert!(check(&line("0001")).unwrap().failures.is_empty());
+    let report = check(&line("0002")).unwrap();
+    assert_eq!(report.cases, 1);
+    assert!(report.failures[0].starts_with("line 2: HeartbeatResponse 0 x: decoded JSON is"), "{report:?}");
+    assert!(!check(&line("000100")).unwrap().failures.is_empty());
+    assert!(check("a\tb\n").is_err());
+}
