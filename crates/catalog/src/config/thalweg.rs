@@ -58,7 +58,7 @@ pub(super) const ROWS: &[Row] = &[
         "Whether `thalweg.group.disconnect.grace.ms` counts for dynamic members of classic groups too. Off by default, because classic Kafka Streams applications close without leaving on purpose, to come back within their session. Off with the profile `kafka`.",
     ),
     Row::broker("thalweg.group.heartbeat.budget", Int, Some("1000")).at_least(0).cluster_wide().honoured(
-        "Heartbeats a second that small streams groups at rest may cost this broker: within it their members come every second. 0: they keep the configured interval.",
+        "Heartbeats a second that small streams groups at rest may cost this broker: within it their members come twice a second, or once. 0: they keep the configured interval.",
     ),
     Row::broker("thalweg.group.disconnect.grace.ms", Int, Some("10000")).at_least(0).cluster_wide().honoured(
         "How long after its client closed its connection a dynamic member of a streams or consumer group is taken for dead, if it does not come back: at least this, 10 s (20 s for clients that may take longer to connect again, such as librdkafka) and two heartbeat intervals. 0: when its session ends, as in Kafka.",

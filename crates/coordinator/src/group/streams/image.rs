@@ -26,9 +26,9 @@ pub(super) fn adapts_heartbeats(image: &Image) -> bool {
     may_deviate(image) && image.broker().thalweg_group_streams_adaptive_heartbeat
 }
 
-/// I-6: how many members a shard may let come every second. Each shard has its share of the broker's
-/// budget of heartbeats, so that what a group is told depends on its own shard alone.
-pub(super) fn resting_members_max(image: &Image) -> usize {
+/// I-6: how many heartbeats a second a shard may ask for from members that wait for nothing. Each shard has its
+/// share of the broker's budget, so that what a group is told depends on its own shard alone.
+pub(super) fn heartbeat_budget(image: &Image) -> usize {
     let shards = image.topic(GROUPS_TOPIC).map_or(1, |it| it.partitions.len().max(1));
     let budget = image.broker().thalweg_group_heartbeat_budget;
     usize::try_from(budget).unwrap_or(0) / shards

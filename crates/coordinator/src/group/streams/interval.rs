@@ -15,8 +15,13 @@ use crate::machine::Millis;
 use wire::Str;
 use wire::streams_group_heartbeat::response::Status;
 
-/// For small groups at rest.
-const REST: Millis = 1_000;
+/// For small groups at rest, the first that the budget has room for.
+const RESTS: [Millis; 2] = [SHORT, 1_000];
+/// From the answer that tells an owner to give up tasks to the heartbeat that says so: stream threads look each
+/// 100 ms, and commit.
+const GIVING_UP: Millis = 200;
+/// How long a wait goes on at the owners' pace before it takes the one of I-5.
+const KNOWN_PATIENCE: Millis = 2_000;
 
 const MISSING_SOURCE_TOPICS: i8 = 1;
 const INCORRECTLY_PARTITIONED_TOPICS: i8 = 2;
@@ -29,8 +34,8 @@ pub(super) struct Rhythm<'a> {
     pub configured: i32,
     /// Whether anything else may be told at all.
     pub adapts: bool,
-    /// Whether the shard's members are few enough to come every second.
-    pub is_small: bool,
+    /// How often members come that wait for nothing, if not as configured.
+    pub rest: Option<Millis>,
     /// How long the broker's slowest answer took lately.
     pub slowest_answer: Millis,
     pub group: &'a StreamsGroup,
@@ -43,6 +48,16 @@ pub(super) struct Rhythm<'a> {
     pub statuses: &'a [Status],
     /// When the group's next assignment is due, if the member waits for it.
     pub delayed_until: Option<Millis>,
+}
+
+/// I-6: how often the members of a shard come at rest so that it keeps its budget of heartbeats a second.
+pub(super) fn rest(members: usize, budget: usize) -> Option<Millis> {
+    let second = 1_000;
+    let has_room = |it: &Millis| {
+        let beats = Millis::try_from(members).unwrap_or(Millis::MAX).saturating_mul(second / it);
+        usize::try_from(beats).is_ok_and(|it| it <= budget)
+    };
+    RESTS.into_iter().find(has_room)
 }
 
 /// How long a member shall wait.
@@ -96,24 +111,29 @@ impl Rhythm<'_> {
             }
             // I-3: a known end.
             Some((WaitsFor::Release, _)) | None if to_end.is_some() => to_end,
-            Some((WaitsFor::Release, since)) => self.release().wanted(self.now, since).map(Wait::About),
+            Some((WaitsFor::Release, since)) => match self.release(is_within(since, KNOWN_PATIENCE)) {
+                Release::At(time) => Some(Wait::Until(time - self.now)),
+                Release::Soon => Release::Soon.wanted(self.now, since).map(Wait::About),
+            },
             // I-6: the answer to a join is followed by another heartbeat at once anyway.
             None if self.request_epoch == JOIN => None,
-            None => self.is_small.then_some(Wait::About(REST)),
+            None => self.rest.map(Wait::About),
         }
     }
 
-    /// Who has a task that this member waits for, was told to give it up or is told with its next
-    /// heartbeat.
-    fn release(&self) -> Release {
+    /// When the first of those who have a task that this member waits for will have given it up: who was told
+    /// lately, and who is told with the next heartbeat.
+    fn release(&self, counts_told: bool) -> Release {
         let mut first: Option<Millis> = None;
         for owner in self.missing().flat_map(|task| self.owners(task)) {
             let was_told =
                 self.group.member(owner).is_some_and(|it| it.current.state == MemberState::UnrevokedTasks);
-            let comes = self.soft.pulses.get(owner).map(|it| it.heard + Millis::from(it.told_ms));
-            match comes.filter(|time| !was_told && *time > self.now) {
+            let is_known = !was_told || counts_told;
+            let pulse = self.soft.pulses.get(owner).filter(|_| is_known);
+            let told = pulse.map(|it| it.heard + if was_told { 0 } else { Millis::from(it.told_ms) });
+            match told.map(|it| it + GIVING_UP).filter(|free| *free > self.now) {
                 None => return Release::Soon,
-                Some(time) => first = Some(first.map_or(time, |it| it.min(time))),
+                Some(free) => first = Some(first.map_or(free, |it| it.min(free))),
             }
         }
         first.map_or(Release::Soon, Release::At)

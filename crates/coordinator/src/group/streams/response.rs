@@ -6,8 +6,8 @@ use catalog::Image;
 use catalog::config::StreamsGroupSettings;
 
 use super::heartbeat::Decision;
-use super::image::{adapts_heartbeats, may_deviate, resting_members_max};
-use super::interval::Rhythm;
+use super::image::{adapts_heartbeats, heartbeat_budget, may_deviate};
+use super::interval::{self, Rhythm};
 use super::records::by_subtopology;
 use super::request::JOIN;
 use super::soft::StreamsSoft;
@@ -106,7 +106,7 @@ impl Response<'_> {
             now: self.now,
             configured: self.settings.heartbeat_interval_ms,
             adapts: adapts_heartbeats(self.image),
-            is_small: self.shard_members <= resting_members_max(self.image),
+            rest: interval::rest(self.shard_members, heartbeat_budget(self.image)),
             slowest_answer: self.slowest_answer,
             group: self.group,
             soft,
