@@ -26,12 +26,16 @@ final class Lane implements AutoCloseable {
     final long seed;
     final boolean full;
     final Admin admin;
+    /** Apache Kafka, for measurements beside. */
+    final Optional<Lane> kafka;
     private final List<WordCount> instances = new ArrayList<>();
 
-    private Lane(String bootstrap, Optional<Broker> broker, Optional<Recording> recording, Path directory, long seed, boolean full) {
+    private Lane(String bootstrap, Optional<Broker> broker, Optional<Recording> recording, Optional<Lane> kafka, Path directory,
+            long seed, boolean full) {
         this.bootstrap = bootstrap;
         this.broker = broker;
         this.recording = recording;
+        this.kafka = kafka;
         this.directory = directory;
         this.seed = seed;
         this.full = full;
@@ -41,20 +45,31 @@ final class Lane implements AutoCloseable {
     static Lane open(Map<String, String> options, Path directory, long seed, boolean full, boolean recorded) throws Exception {
         Files.createDirectories(directory);
         if (options.containsKey("bootstrap")) {
-            return new Lane(options.get("bootstrap"), Optional.empty(), Optional.empty(), directory, seed, full);
+            return running(options.get("bootstrap"), directory, seed, full);
         }
         Broker broker = new Broker(options.get("broker"), directory.resolve("broker"));
         try {
             broker.start();
-            if (recorded) {
-                Recording recording = new Recording(options.get("broker"), broker.bootstrap(), directory);
-                return new Lane(recording.bootstrap, Optional.of(broker), Optional.of(recording), directory, seed, full);
-            }
+            Optional<Recording> recording = recorded
+                ? Optional.of(new Recording(options.get("broker"), broker.bootstrap(), directory)) : Optional.empty();
+            String bootstrap = recording.map(it -> it.bootstrap).orElse(broker.bootstrap());
+            Optional<Lane> kafka = options.containsKey("kafka")
+                ? Optional.of(running(options.get("kafka"), Files.createDirectories(directory.resolve("kafka")), seed, full)) : Optional.empty();
+            return new Lane(bootstrap, Optional.of(broker), recording, kafka, directory, seed, full);
         } catch (Exception problem) {
             broker.close();
             throw problem;
         }
-        return new Lane(broker.bootstrap(), Optional.of(broker), Optional.empty(), directory, seed, full);
+    }
+
+    /** Of a broker that somebody else has started. */
+    private static Lane running(String bootstrap, Path directory, long seed, boolean full) {
+        return new Lane(bootstrap, Optional.empty(), Optional.empty(), Optional.empty(), directory, seed, full);
+    }
+
+    /** Whose figures these are. */
+    String label() {
+        return broker.isPresent() ? "Thalweg" : bootstrap;
     }
 
     /** A name that no other run uses, so that a broker may serve several runs. */
@@ -128,6 +143,9 @@ final class Lane implements AutoCloseable {
             instance.close();
         }
         admin.close(java.time.Duration.ofSeconds(5));
+        if (kafka.isPresent()) {
+            kafka.get().close();
+        }
         try {
             if (recording.isPresent()) {
                 recording.get().check();

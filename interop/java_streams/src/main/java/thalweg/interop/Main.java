@@ -13,8 +13,9 @@ import java.util.TreeMap;
  * Runs Kafka Streams applications, most of them with the Streams Rebalance Protocol, against a broker and checks their results.
  *
  * <pre>
- * Main --broker PATH [--full] [--only NAME] [--seed N] [--record]
- *                                    starts, kills and restarts `PATH serve` itself
+ * Main --broker PATH [--full] [--only NAME] [--seed N] [--record] [--kafka HOST:PORT]
+ *                                    starts, kills and restarts `PATH serve` itself; what is measured (4_warm_up, 5_waits)
+ *                                    is measured on that Apache Kafka too
  * Main --bootstrap HOST:PORT [...]   uses a running broker; what needs a kill is left out
  * </pre>
  *
@@ -100,7 +101,7 @@ public final class Main {
         for (int i = 0; i < args.length; i++) {
             switch (args[i]) {
                 case "--full", "--record" -> options.put(args[i].substring(2), "");
-                case "--broker", "--bootstrap", "--only", "--seed" -> {
+                case "--broker", "--bootstrap", "--kafka", "--only", "--seed" -> {
                     if (i + 1 == args.length) {
                         usage(args[i] + " needs a value");
                     }
@@ -116,7 +117,7 @@ public final class Main {
     }
 
     private static void usage(String problem) {
-        System.err.println(problem + "\nusage: Main (--broker PATH | --bootstrap HOST:PORT) [--full] [--only NAME] [--seed N] [--record]");
+        System.err.println(problem + "\nusage: Main (--broker PATH | --bootstrap HOST:PORT) [--full] [--only NAME] [--seed N] [--record] [--kafka HOST:PORT]");
         System.exit(2);
     }
 

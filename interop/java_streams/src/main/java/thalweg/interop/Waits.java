@@ -15,8 +15,8 @@ import org.apache.kafka.streams.KafkaStreams;
 
 /**
  * How long a user waits: until a new stateful word count runs and puts out its first count, until a second instance has
- * its half, and until the tasks of an instance that was killed are taken over. The seconds are printed; only bounds that
- * Kafka 4.4.0 keeps too are asserted.
+ * its half, and until the tasks of an instance that was killed are taken over. The seconds are printed, also those of the
+ * Apache Kafka of `--kafka`; only bounds that Kafka 4.4.0 keeps too are asserted.
  */
 final class Waits implements Main.Scenario {
     private static final int PARTITIONS = 4;
@@ -26,6 +26,13 @@ final class Waits implements Main.Scenario {
     @Override
     public void run(Lane lane) throws Exception {
         start(lane, "warm", Map.of(), "(not counted) first application of this JVM");
+        measure(lane);
+        if (lane.kafka.isPresent()) {
+            measure(lane.kafka.get());
+        }
+    }
+
+    private static void measure(Lane lane) throws Exception {
         int rounds = lane.full ? 3 : 1;
         for (int round = 1; round <= rounds; round++) {
             start(lane, "default-" + round, Map.of(), "new application, default settings");
@@ -37,8 +44,8 @@ final class Waits implements Main.Scenario {
         }
     }
 
-    private static void print(String what, String until, long start) {
-        System.out.printf("wait: %-45s %-22s %6.2f s%n", what, until, (System.nanoTime() - start) / 1e9);
+    private static void print(Lane lane, String what, String until, long start) {
+        System.out.printf("wait: %-15s %-43s %-19s %6.2f s%n", lane.label(), what, until, (System.nanoTime() - start) / 1e9);
     }
 
     /** A name with topics and one round of lines to count. */
@@ -82,11 +89,11 @@ final class Waits implements Main.Scenario {
             await("the application runs and puts out counts", () -> {
                 if (!seen[0] && hasAll(instance, TASKS)) {
                     seen[0] = true;
-                    print(what, "RUNNING", start);
+                    print(lane, what, "RUNNING", start);
                 }
                 if (!seen[1] && !output.poll(Duration.ofMillis(5)).isEmpty()) {
                     seen[1] = true;
-                    print(what, "first output", start);
+                    print(lane, what, "first output", start);
                 }
                 return seen[0] && seen[1];
             });
@@ -103,7 +110,7 @@ final class Waits implements Main.Scenario {
         long start = System.nanoTime();
         WordCount second = instance(lane, application, 2, threads);
         await("both instances have their half", () -> hasAll(first, TASKS / 2) && hasAll(second, TASKS / 2));
-        print("second instance, threads each: " + threads, "both RUNNING", start);
+        print(lane, "second instance, threads each: " + threads, "both RUNNING", start);
         second.close();
         first.close();
     }
@@ -125,7 +132,7 @@ final class Waits implements Main.Scenario {
             long start = System.nanoTime();
             child.destroyForcibly().waitFor();
             await("the killed instance is replaced", () -> hasAll(first, TASKS));
-            print("instance killed with -9", "its tasks run again", start);
+            print(lane, "instance killed with -9", "its tasks run again", start);
         } finally {
             if (!child.destroyForcibly().waitFor(10, TimeUnit.SECONDS)) {
                 System.out.println("the child process does not end: " + child.pid());

@@ -1,5 +1,10 @@
 package thalweg.interop;
 
+import java.io.File;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
@@ -8,6 +13,7 @@ import java.util.Properties;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -19,6 +25,7 @@ import org.apache.kafka.common.serialization.LongSerializer;
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
+import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.StreamsConfig;
@@ -27,30 +34,50 @@ import org.apache.kafka.streams.kstream.Consumed;
 import org.apache.kafka.streams.kstream.Grouped;
 import org.apache.kafka.streams.kstream.Materialized;
 import org.apache.kafka.streams.kstream.Produced;
+import org.apache.kafka.streams.state.KeyValueStore;
 
 /**
- * A counting application with state scales from one instance to two while records flow: once with warm-up tasks and
- * once with `streams.num.warmup.replicas=0`. Prints the longest time in which the output of a task stood still;
- * every key is counted exactly.
+ * A counting application with a store of some 200 MB (with `--full`) scales from one instance to two while records flow:
+ * with warm-up tasks, with `streams.num.warmup.replicas=0`, and on the Apache Kafka of `--kafka`. Prints the longest time in
+ * which the output of a task stood still; every key is counted exactly. With `--bootstrap` nobody knows what the broker can,
+ * so only the figures are printed.
  */
 final class WarmUp implements Main.Scenario {
     private static final int PARTITIONS = 2;
     private static final Duration LIMIT = Duration.ofSeconds(180);
     private static final long ACCEPTABLE_LAG = 1_000;
+    /** Of a value in the store: its count, and what makes the store large. */
+    private static final int VALUE_BYTES = 200;
+    /** What the output of a task may stand still with warm-ups. */
+    private static final long GAP_MS_MAX = 3_000;
 
-    @Override
-    public void run(Lane lane) throws Exception {
-        int keys = lane.full ? 2_000_000 : 400_000;
-        Duration cold = measure(lane, "warm-off", keys, 0);
-        Duration warm = measure(lane, "warm-on", keys, 2);
-        System.out.printf("     %d keys of state, two instances: longest gap %d ms with warm-ups, %d ms without%n", keys,
-            warm.toMillis(), cold.toMillis());
-        if (warm.compareTo(cold) > 0 && warm.toMillis() > 5_000) {
-            throw new AssertionError("warm-ups made the gap longer: " + warm + " instead of " + cold);
+    /** What one application went through. */
+    private record Run(long storeBytes, long gapMs, long movedAfterMs, long restored) {
+        void print(String broker, String warmups) {
+            System.out.printf("scale-out: %-14s %-12s store %4d MB, longest gap of a task %6d ms, its task moved after %6d ms,"
+                + " %7d records restored meanwhile%n", broker, warmups, storeBytes / 1_000_000, gapMs, movedAfterMs, restored);
         }
     }
 
-    private static Duration measure(Lane lane, String base, int keys, int warmups) throws Exception {
+    @Override
+    public void run(Lane lane) throws Exception {
+        int keys = lane.full ? 1_000_000 : 200_000;
+        Run warm = measure(lane, "warm-on", keys, 2);
+        Run cold = measure(lane, "warm-off", keys, 0);
+        warm.print(lane.label(), "warm-ups 2");
+        cold.print(lane.label(), "warm-ups 0");
+        if (lane.kafka.isPresent()) {
+            measure(lane.kafka.get(), "warm-kafka", keys, 2).print("Apache Kafka", "warm-ups 2");
+        }
+        if (lane.broker.isPresent() && (warm.restored != 0 || warm.gapMs >= GAP_MS_MAX)) {
+            throw new AssertionError("the task moved before its state was there: " + warm);
+        }
+        if (lane.broker.isPresent() && cold.restored < keys / PARTITIONS) {
+            throw new AssertionError("without warm-ups the state is restored while its task waits: " + cold);
+        }
+    }
+
+    private static Run measure(Lane lane, String base, int keys, int warmups) throws Exception {
         String application = lane.name(base);
         String input = lane.name(base + "-in");
         String output = lane.name(base + "-out");
@@ -67,6 +94,7 @@ final class WarmUp implements Main.Scenario {
 
             flow.start();
             gaps.watch(Duration.ofSeconds(3));
+            long storeBytes = first.storeBytes();
             gaps.startMeasuring();
             try (Instance second = new Instance(lane, application, input, output, 2)) {
                 long start = System.nanoTime();
@@ -78,13 +106,10 @@ final class WarmUp implements Main.Scenario {
                 // A task that restores is silent: only output of what was sent after the move ends its gap.
                 long sentAfter = System.currentTimeMillis();
                 gaps.await("each task puts out what was sent after the move", LIMIT, () -> gaps.newestOfEach() > sentAfter, first, second);
-                long open = gaps.open();
-                Duration longest = Duration.ofMillis(Math.max(gaps.longest, open));
-                System.out.printf("     warm-ups %d: the task moved after %d ms, the second instance restored %d records as active,"
-                    + " longest gap of a task %d ms, open at the end %d ms%n", warmups, moved, second.restored.get(), gaps.longest, open);
+                Run run = new Run(storeBytes, Math.max(gaps.longest, gaps.open()), moved, second.restored.get());
                 flow.stop();
                 gaps.await("exact counts", LIMIT, () -> gaps.counts.equals(flow.expected()), first, second);
-                return longest;
+                return run;
             }
         }
     }
@@ -93,16 +118,18 @@ final class WarmUp implements Main.Scenario {
     private static final class Instance implements AutoCloseable {
         private final KafkaStreams streams;
         private final AtomicReference<Throwable> died = new AtomicReference<>();
+        private final Path state;
         final AtomicLong restored = new AtomicLong();
 
         Instance(Lane lane, String application, String input, String output, int number) {
+            state = lane.directory.resolve(application + "-state-" + number);
             Properties config = new Properties();
             config.put(StreamsConfig.APPLICATION_ID_CONFIG, application);
             config.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, lane.bootstrap);
             config.put(StreamsConfig.GROUP_PROTOCOL_CONFIG, "streams");
             config.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, 1);
             config.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 200);
-            config.put(StreamsConfig.STATE_DIR_CONFIG, lane.directory.resolve(application + "-state-" + number).toString());
+            config.put(StreamsConfig.STATE_DIR_CONFIG, state.toString());
             config.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, 0);
             config.put(StreamsConfig.consumerPrefix("auto.offset.reset"), "earliest");
             streams = new KafkaStreams(topology(input, output), config);
@@ -128,14 +155,29 @@ final class WarmUp implements Main.Scenario {
             StreamsBuilder builder = new StreamsBuilder();
             builder.stream(input, Consumed.with(Serdes.String(), Serdes.Long()))
                 .groupByKey(Grouped.with(Serdes.String(), Serdes.Long()))
-                .reduce(Long::sum, Materialized.as("sums"))
+                .aggregate(() -> new byte[VALUE_BYTES], (key, added, count) -> plus(count, added),
+                    Materialized.<String, byte[], KeyValueStore<Bytes, byte[]>>as("counts").withValueSerde(Serdes.ByteArray()))
                 .toStream()
+                .mapValues(count -> ByteBuffer.wrap(count).getLong())
                 .to(output, Produced.with(Serdes.String(), Serdes.Long()));
             return builder.build();
         }
 
+        private static byte[] plus(byte[] count, long added) {
+            byte[] sum = count.clone();
+            ByteBuffer.wrap(sum).putLong(0, ByteBuffer.wrap(count).getLong() + added);
+            return sum;
+        }
+
         void start() {
             streams.start();
+        }
+
+        /** How much the files of its stores take. */
+        long storeBytes() throws IOException {
+            try (Stream<Path> files = Files.walk(state)) {
+                return files.map(Path::toFile).filter(File::isFile).mapToLong(File::length).sum();
+            }
         }
 
         void check() {
