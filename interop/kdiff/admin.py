@@ -324,3 +324,22 @@ def case_admin_describe_logger(k):
     for config in answer["results"][0]["configs"]:
         config["value"] = config["value"] in ("DEBUG", "ERROR", "FATAL", "INFO", "OFF", "TRACE", "WARN")
     k.step("root", answer)
+
+
+def case_admin_config_resources(k):
+    """What has settings, by type and version; types that are none."""
+    t, g = k.topic(), k.group()
+    setting = change(GROUP, g, op("streams.num.standby.replicas", SET, "1"))
+    k.send("IncrementalAlterConfigs", 1, {"resources": [setting], "validateOnly": False})
+
+    def listed(types, version=1):
+        return k.send("ListConfigResources", version, {"resourceTypes": types} if version else {})
+    k.until(lambda: any(it["resourceName"] == g for it in listed([GROUP])["configResources"]))
+    for types in ([], [TOPIC], [GROUP], [TOPIC, GROUP, GROUP], [METRICS], [1], [64], [GROUP, 99], [0], [-1]):
+        answer = listed(types)
+        mine = sorted((it["resourceType"], it["resourceName"]) for it in k.mine(answer["configResources"], "resourceName"))
+        k.step(f"{types}", {"errorCode": answer["errorCode"], "mine": mine})
+    for types in ([BROKER], [LOGGER]):
+        answer = listed(types)
+        k.step(f"{types}", {"errorCode": answer["errorCode"], "types": [it["resourceType"] for it in answer["configResources"]]})
+    k.step("version 0", {"errorCode": listed([], 0)["errorCode"], "mine": k.mine(listed([], 0)["configResources"], "resourceName")})

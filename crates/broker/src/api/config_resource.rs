@@ -9,18 +9,20 @@ use crate::auth::{Operation, Resource};
 use crate::call::Call;
 
 /// Kafka's numbers of resource types.
-const TOPIC: i8 = 2;
-const BROKER: i8 = 4;
+pub(super) const TOPIC: i8 = 2;
+pub(super) const BROKER: i8 = 4;
 pub(super) const BROKER_LOGGER: i8 = 8;
-const CLIENT_METRICS: i8 = 16;
-const GROUP: i8 = 32;
+pub(super) const CLIENT_METRICS: i8 = 16;
+pub(super) const GROUP: i8 = 32;
+/// Those that have settings.
+pub(super) const ALL: [i8; 5] = [TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP];
 
 /// The only logger that there is.
 pub(super) const ROOT_LOGGER: &str = "root";
 
 /// Whether there are settings of this type of resource.
 pub(super) fn is_known(kind: i8) -> bool {
-    matches!(kind, TOPIC | BROKER | BROKER_LOGGER | CLIENT_METRICS | GROUP)
+    ALL.contains(&kind)
 }
 
 /// The answer for another type.

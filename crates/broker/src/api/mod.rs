@@ -44,6 +44,7 @@ mod incremental_alter_configs;
 mod init_producer_id;
 mod join_group;
 mod leave_group;
+mod list_config_resources;
 mod list_groups;
 mod list_offsets;
 mod list_transactions;
@@ -99,6 +100,7 @@ pub static APIS: &[Api] = &[
     Api::of::<wire::ListTransactionsRequest>(),
     Api::of::<wire::ConsumerGroupHeartbeatRequest>(),
     Api::of::<wire::ConsumerGroupDescribeRequest>(),
+    Api::of::<wire::ListConfigResourcesRequest>(),
     Api::of::<wire::DescribeTopicPartitionsRequest>(),
     Api::of::<wire::StreamsGroupHeartbeatRequest>(),
     Api::of::<wire::StreamsGroupDescribeRequest>(),

@@ -13,7 +13,7 @@ use wire::incremental_alter_configs::request::{AlterConfigsResource, AlterableCo
 use wire::metadata::request::MetadataRequestTopic;
 use wire::{
     CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest, DescribeConfigsRequest, ErrorCode,
-    IncrementalAlterConfigsRequest, MetadataRequest, Str, Uuid,
+    IncrementalAlterConfigsRequest, ListConfigResourcesRequest, MetadataRequest, Str, Uuid,
 };
 
 const TOPIC: i8 = 2;
@@ -407,6 +407,50 @@ async fn other_resources_are_described() {
     broker.stop().await;
 }
 
+/// Types and names, as ListConfigResources tells them.
+async fn listed(
+    connection: &mut Connection,
+    version: i16,
+    types: &[i8],
+) -> Result<Vec<(i8, String)>, ErrorCode> {
+    let asked = ListConfigResourcesRequest { resource_types: types.to_vec(), ..Default::default() };
+    let answer = soon(connection.call(version, &asked)).await;
+    let resources = answer.config_resources.iter();
+    let resources = resources.map(|it| (it.resource_type, it.resource_name.to_string())).collect();
+    if answer.error_code == ErrorCode::NONE { Ok(resources) } else { Err(answer.error_code) }
+}
+
+/// KIP-1142, as Apache Kafka 4.4.0 answers.
+#[tokio::test]
+async fn what_has_settings_is_listed_by_type() {
+    let broker = TestBroker::start().await;
+    let mut connection = broker.connect().await;
+    create(&mut connection, 7, vec![wish("t", 1)]).await;
+    let changes = vec![
+        change(GROUP, "app", &[("streams.num.standby.replicas", SET, Some("1"))]),
+        change(CLIENT_METRICS, "all", &[("interval.ms", SET, Some("10000"))]),
+    ];
+    assert_eq!(alter(&mut connection, changes).await, [ErrorCode::NONE; 2]);
+
+    let group = (GROUP, "app".to_owned());
+    let metrics = (CLIENT_METRICS, "all".to_owned());
+    assert_eq!(listed(&mut connection, 0, &[]).await, Ok(vec![metrics.clone()]));
+    assert_eq!(listed(&mut connection, 1, &[GROUP]).await, Ok(vec![group.clone()]));
+    assert_eq!(listed(&mut connection, 1, &[GROUP, GROUP]).await, Ok(vec![group.clone()]));
+    let all = listed(&mut connection, 1, &[]).await.expect("all types");
+    let topic = (TOPIC, "t".to_owned());
+    assert!([topic, group, metrics].iter().all(|it| all.contains(it)), "{all:?}");
+    assert!([BROKER, BROKER_LOGGER].iter().all(|kind| all.iter().any(|it| it.0 == *kind)), "{all:?}");
+    for unknown in [vec![1], vec![GROUP, 99], vec![-1]] {
+        assert_eq!(listed(&mut connection, 1, &unknown).await, Err(ErrorCode::UNSUPPORTED_VERSION));
+    }
+
+    let delete = vec![change(GROUP, "app", &[("streams.num.standby.replicas", DELETE, None)])];
+    assert_eq!(alter(&mut connection, delete).await, [ErrorCode::NONE]);
+    assert_eq!(listed(&mut connection, 1, &[GROUP]).await, Ok(vec![]));
+    broker.stop().await;
+}
+
 /// An unknown type fails the whole request (6.1).
 #[tokio::test]
 async fn an_unknown_type_of_resource_fails_all() {
@@ -571,6 +615,8 @@ async fn creation_needs_create_on_the_cluster_or_the_topic() {
 async fn settings_are_hidden_without_describe_configs() {
     let broker = TestBroker::denying(Operation::DescribeConfigs).await;
     let mut connection = broker.connect().await;
+    assert_eq!(listed(&mut connection, 1, &[]).await, Err(ErrorCode::CLUSTER_AUTHORIZATION_FAILED));
+    assert_eq!(listed(&mut connection, 1, &[1]).await, Err(ErrorCode::CLUSTER_AUTHORIZATION_FAILED));
     let created = create(&mut connection, 7, vec![wish("t", 1)]).await.remove(0);
     assert_eq!(created.error_code, ErrorCode::NONE);
     assert_ne!(created.topic_id, Uuid::ZERO);

@@ -34,6 +34,7 @@ public final class Main {
         Map<String, Story> stories = new LinkedHashMap<>();
         stories.put("consumer_groups", new ConsumerGroups());
         stories.put("streams_groups", new StreamsGroups());
+        stories.put("group_settings", new GroupSettings());
         stories.put("application_reset", new ApplicationReset());
         stories.put("formatters", new Formatters());
 

@@ -11,7 +11,7 @@ import org.apache.kafka.common.TopicPartition;
 /**
  * `kafka-streams-groups` on an application that runs, on some that have run, and on groups that are none of its.
  *
- * <p>Streams groups, scenarios 350, 351, 352, 353, 354 and 355.
+ * <p>Streams groups, scenarios 349, 350, 351, 352, 353, 354 and 355.
  */
 final class StreamsGroups implements Main.Story {
     private static final String TOOL = "kafka-streams-groups";
@@ -50,6 +50,7 @@ final class StreamsGroups implements Main.Story {
                 reset();
                 deleteOffsets();
                 delete();
+                usage();
             } finally {
                 left.forEach(StreamsApp::close);
             }
@@ -136,6 +137,15 @@ final class StreamsGroups implements Main.Story {
         transcript.run(TOOL + " --delete --all-groups");
         topics();
         transcript.run(TOOL + " --list --state");
+    }
+
+    /** Refused before anything is sent. */
+    private void usage() throws Exception {
+        for (String wrong : List.of("--list --nonsense", "", "--describe", "--delete", "--reset-offsets --to-earliest", "--delete-offsets",
+                "--list --delete --group live", "--describe --group live --all-groups", "--describe --group live --members --state",
+                "--reset-offsets --group left-3 --all-input-topics --to-earliest --to-latest")) {
+            transcript.run((TOOL + " " + wrong).strip());
+        }
     }
 
     /** The tool does not show offsets of a group without members. */

@@ -15,6 +15,7 @@ import java.util.function.UnaryOperator;
 import java.util.regex.Pattern;
 
 import org.apache.kafka.common.utils.internals.Exit;
+import org.apache.kafka.tools.ConfigCommand;
 import org.apache.kafka.tools.GroupsCommand;
 import org.apache.kafka.tools.StreamsResetter;
 import org.apache.kafka.tools.consumer.ConsoleConsumer;
@@ -40,6 +41,7 @@ final class Transcript {
     }
 
     private static final Map<String, Tool> TOOLS = Map.of(
+        "kafka-configs", ConfigCommand::main,
         "kafka-consumer-groups", ConsumerGroupCommand::main,
         "kafka-groups", GroupsCommand::main,
         "kafka-streams-groups", StreamsGroupCommand::main,
