@@ -3,6 +3,12 @@
 //! Appends wait in a queue before they reach the inner engine. So `durable` lags behind `end` as with a slow
 //! disk, and a crash loses exactly what was not durable. All chance comes from a seed; nothing happens by time:
 //! the test calls [`FaultyEngine::step`].
+//!
+//! [`RefusingLane`] and [`RefusingLog`] only refuse appends, when the test says so.
+
+mod refusing;
+
+pub use refusing::{RefusingLane, RefusingLog, Why};
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use explain::schema::full_type;
 use wire::table::{Default, Field, Message, Struct, Type, Versions};
 
 use super::{cell, line};
@@ -26,7 +27,7 @@ fn rows(out: &mut String, within: Versions, it: &'static Struct, depth: usize, t
             out,
             "| {dashes}`{}` | {} | {versions} | {} | {} |",
             field.name,
-            type_name(field),
+            full_type(field),
             cell(&notes(field, versions)),
             cell(field.doc)
         );
@@ -43,25 +44,6 @@ fn rows(out: &mut String, within: Versions, it: &'static Struct, depth: usize, t
 fn cut(versions: Versions, within: Versions) -> Versions {
     let high = if versions.high >= within.high { i16::MAX } else { versions.high };
     Versions { low: versions.low.max(within.low), high }
-}
-
-fn type_name(field: &Field) -> String {
-    let name = match field.ty {
-        Type::Bool => "bool",
-        Type::Int8 => "int8",
-        Type::Int16 => "int16",
-        Type::Uint16 => "uint16",
-        Type::Int32 => "int32",
-        Type::Uint32 => "uint32",
-        Type::Int64 => "int64",
-        Type::Float64 => "float64",
-        Type::Uuid => "uuid",
-        Type::String => "string",
-        Type::Bytes => "bytes",
-        Type::Records => "records",
-        Type::Struct(it) => it.name,
-    };
-    if field.array { format!("[]{name}") } else { name.to_owned() }
 }
 
 /// What type and versions do not say.

@@ -1,20 +1,17 @@
 //! A broker in this process, on a port that the system picks, with storage in memory.
-#![allow(dead_code, reason = "each test file uses its own part")]
+
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use broker::auth::{AllowAll, Authorizer, Operation, Resource};
 use broker::{Broker, Running, Settings, Storage};
 use client::{Connection, Error};
 use coordinator::Caller;
-use storage::{Engine, Grant, Journal, MemoryEngine, MemoryJournal};
+use storage::faulty::RefusingLane;
+use storage::{Engine, Grant, Journal, MemoryEngine, MemoryJournal, Refused};
 use tokio::time::timeout;
-
-mod fillable;
-
-use fillable::FillableLane;
 
 /// Longer than anything here may take on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
@@ -77,7 +74,9 @@ impl TestBroker {
         let fixed = fixed.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let settings = Settings::new(fixed).unwrap();
         let lane = disk.engine.open(0, Grant { epoch: disk.starts, session: 1 }).await.unwrap();
-        let lane = Arc::new(FillableLane { lane, full: disk.full.clone() });
+        let full = disk.full.clone();
+        let why = move || full.load(Ordering::Relaxed).then_some(Refused::Full);
+        let lane = Arc::new(RefusingLane::new(lane, Arc::new(why)));
         let storage = Storage {
             lanes: vec![lane],
             journal: disk.journal.clone() as Arc<dyn Journal>,

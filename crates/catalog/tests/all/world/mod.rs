@@ -1,5 +1,4 @@
 //! A catalog in memory: commands are decided and applied, entries are kept in their encoded form.
-#![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use bytes::Bytes;
 use catalog::command::{CreateTopics, CreatedTopic, FinalizeInitial, NewTopic, RegisterBroker};

@@ -1,5 +1,5 @@
 //! The golden vectors of `wire` as rows, and what every test does with them.
-#![allow(dead_code, unreachable_pub, reason = "each test program uses its part")]
+#![allow(unreachable_pub, reason = "a test")]
 
 use std::fs::File;
 use std::io::Read as _;

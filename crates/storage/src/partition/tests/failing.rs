@@ -3,58 +3,12 @@
 use parking_lot::Mutex;
 
 use super::*;
-use crate::log::{Batches as Appends, BoxFuture, Found, LogSettings, PartitionSnapshot, Slices, Span};
+use crate::faulty::RefusingLog;
 
-/// A log that refuses the next append.
-struct Failing {
-    log: Arc<dyn Log>,
-    next: Mutex<Option<Refused>>,
-}
-
-impl Log for Failing {
-    fn append(&self, batches: Appends) -> Result<(), Refused> {
-        self.next.lock().take().map_or_else(|| self.log.append(batches), Err)
-    }
-
-    fn ends(&self) -> watch::Receiver<Ends> {
-        self.log.ends()
-    }
-
-    fn read(&self, span: Span) -> BoxFuture<'_, Result<Slices, Refused>> {
-        self.log.read(span)
-    }
-
-    fn find(&self, timestamp: Millis) -> BoxFuture<'_, Result<Option<Found>, Refused>> {
-        self.log.find(timestamp)
-    }
-
-    fn newest(&self) -> BoxFuture<'_, Result<Option<Found>, Refused>> {
-        self.log.newest()
-    }
-
-    fn trim(&self, start: Offset) -> BoxFuture<'_, Result<(), Refused>> {
-        self.log.trim(start)
-    }
-
-    fn save(&self, snapshot: PartitionSnapshot) -> Result<(), Refused> {
-        self.log.save(snapshot)
-    }
-
-    fn saved(&self) -> Result<Option<PartitionSnapshot>, Refused> {
-        self.log.saved()
-    }
-
-    fn configure(&self, settings: LogSettings) {
-        self.log.configure(settings);
-    }
-
-    fn size(&self) -> u64 {
-        self.log.size()
-    }
-}
-
+/// Over a log that refuses the next append.
 async fn failing(refused: Refused) -> Partition {
-    let log = Failing { log: Bench::new().await.log(), next: Mutex::new(Some(refused)) };
+    let next = Mutex::new(Some(refused));
+    let log = RefusingLog::new(Bench::new().await.log(), Arc::new(move || next.lock().take()));
     Partition::open(Arc::new(log), Settings::default(), 0, NOW).await.unwrap()
 }
 

@@ -1,6 +1,6 @@
 //! What the tests of the local engine share: folders that go away, and an engine that can be restarted.
 
-#![allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "each test file takes what it needs")]
+#![allow(unreachable_pub, reason = "a test")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -86,7 +86,8 @@ pub fn start(config: LocalConfig) -> (LocalEngine, Arc<dyn Lane>) {
 
 /// An engine on a folder.
 pub struct Local {
-    pub folder: Folder,
+    /// Goes away with it.
+    _folder: Folder,
     pub config: LocalConfig,
     pub engine: Option<Arc<LocalEngine>>,
 }
@@ -96,7 +97,7 @@ impl Local {
         let mut config = config(&folder.0);
         tune(&mut config);
         let engine = Some(Arc::new(LocalEngine::start(config.clone()).unwrap()));
-        Self { folder, config, engine }
+        Self { _folder: folder, config, engine }
     }
 }
 

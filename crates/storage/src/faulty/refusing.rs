@@ -1,32 +1,66 @@
-//! Storage that can be full: refuses appends while a switch is on, else it is the storage below.
+//! A lane and its logs over any other, that refuse appends when a function says so.
 
+use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use storage::{
+use tokio::sync::watch;
+
+use crate::log::{
     Batches, BoxFuture, Ends, Found, Lane, Log, LogSettings, Millis, Offset, PartitionId, PartitionSnapshot,
     Recovered, Refused, Slices, Span,
 };
-use tokio::sync::watch;
 
-pub(crate) struct FillableLane {
-    pub(crate) lane: Arc<dyn Lane>,
-    pub(crate) full: Arc<AtomicBool>,
+/// Asked at each append: `Some` refuses it, and the log below does not see it.
+pub type Why = Arc<dyn Fn() -> Option<Refused> + Send + Sync>;
+
+/// A lane whose logs are [`RefusingLog`]s.
+pub struct RefusingLane {
+    lane: Arc<dyn Lane>,
+    why: Why,
 }
 
-struct FillableLog {
+impl RefusingLane {
+    /// Over `lane`; all its logs ask `why`.
+    #[must_use]
+    pub fn new(lane: Arc<dyn Lane>, why: Why) -> Self {
+        Self { lane, why }
+    }
+}
+
+impl fmt::Debug for RefusingLane {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RefusingLane").finish_non_exhaustive()
+    }
+}
+
+/// A log that refuses what it is told to refuse.
+pub struct RefusingLog {
     log: Arc<dyn Log>,
-    full: Arc<AtomicBool>,
+    why: Why,
 }
 
-impl Lane for FillableLane {
+impl RefusingLog {
+    /// Over `log`.
+    #[must_use]
+    pub fn new(log: Arc<dyn Log>, why: Why) -> Self {
+        Self { log, why }
+    }
+}
+
+impl fmt::Debug for RefusingLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RefusingLog").finish_non_exhaustive()
+    }
+}
+
+impl Lane for RefusingLane {
     fn partitions(&self) -> Vec<Recovered> {
         self.lane.partitions()
     }
 
     fn log(&self, id: &PartitionId) -> Result<Arc<dyn Log>, Refused> {
         let log = self.lane.log(id)?;
-        Ok(Arc::new(FillableLog { log, full: self.full.clone() }))
+        Ok(Arc::new(RefusingLog::new(log, self.why.clone())))
     }
 
     fn remove(&self, id: &PartitionId) -> BoxFuture<'_, Result<(), Refused>> {
@@ -50,12 +84,9 @@ impl Lane for FillableLane {
     }
 }
 
-impl Log for FillableLog {
+impl Log for RefusingLog {
     fn append(&self, batches: Batches) -> Result<(), Refused> {
-        if self.full.load(Ordering::Relaxed) {
-            return Err(Refused::Full);
-        }
-        self.log.append(batches)
+        (self.why)().map_or_else(|| self.log.append(batches), Err)
     }
 
     fn ends(&self) -> watch::Receiver<Ends> {
