@@ -43,7 +43,7 @@ pub(crate) struct List {
     /// Transactions of these producers only.
     #[arg(long, value_name = "ID", value_delimiter = ',')]
     producer_id: Vec<i64>,
-    /// Transactions only that have been open for longer.
+    /// Transactions only that began longer ago, ended ones among them.
     #[arg(long, value_name = "SECONDS")]
     longer_than: Option<u32>,
     /// Transactional ids only that this regular expression (RE2) matches as a whole.
@@ -84,6 +84,9 @@ pub(crate) struct Abort {
     /// First offset of the transaction, as `hanging` tells it.
     #[arg(long, value_name = "OFFSET")]
     start_offset: i64,
+    /// Also if a coordinator would end it: a commit of its producer that comes later is answered as done, and is not.
+    #[arg(long)]
+    force: bool,
     #[command(flatten)]
     target: Target,
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = Output::Text)]
@@ -307,6 +310,15 @@ async fn abort(arguments: &Abort) -> Result<(), Failure> {
         let message = format!("no open transaction of {place} begins at offset {}", arguments.start_offset);
         return Err(Failure::new(NOT_FOUND, message));
     };
+    if !arguments.force && cared_for(&mut broker, std::slice::from_ref(&found)).await?.contains(&found.key())
+    {
+        let message = format!(
+            "a coordinator knows the transaction of producer {} and will end it; `thalweg txn list --producer-id {}` \
+             says whose it is. With --force it is aborted here, and a commit of it is lost",
+            found.producer.producer_id, found.producer.producer_id
+        );
+        return Err(Failure::new(FAILED, message));
+    }
     let node = metadata.brokers.iter().find(|it| it.node_id == leader);
     let node = node.ok_or_else(|| Failure::new(FAILED, "the partition has no leader"))?;
     let mut leader = broker.other(&node.host.to_str(), node.port).await?;

@@ -6,6 +6,7 @@
 //! `SEED=n` draws the same choices again (not the same order of events); `SECONDS=n` runs longer.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
+mod by_hand;
 mod client;
 mod history;
 
