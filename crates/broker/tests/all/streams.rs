@@ -11,7 +11,7 @@ use catalog::command::{CreateTopics, DeleteTopics, FeatureUpdate, NewTopic, Topi
 use client::Connection;
 use coordinator::Caller;
 use tokio::time::{sleep, timeout};
-use wire::streams_group_heartbeat::request::{KeyValue, Subtopology, TopicInfo, Topology};
+use wire::streams_group_heartbeat::request::{KeyValue, Subtopology, TaskOffset, TopicInfo, Topology};
 use wire::streams_group_topology_description_update::request::{
     TopologyDescription, TopologyDescriptionNode, TopologyDescriptionSubtopology,
 };
@@ -286,6 +286,24 @@ async fn loaded(
         }
     };
     timeout(PATIENCE, asking).await.expect("the shard did not load")
+}
+
+/// Offsets are kept in memory as they are told, so there is a bound; nothing of a refused list is kept.
+#[tokio::test]
+async fn offsets_of_more_tasks_than_a_process_can_have_are_refused() {
+    let broker = broker(&[]).await;
+    let mut connection = ready(&broker).await;
+    let epoch = ask(&mut connection, &join(reading_in())).await.member_epoch;
+    let offset = |partition| TaskOffset { subtopology_id: Str::from("0"), partition, ..Default::default() };
+    let told = |count| StreamsGroupHeartbeatRequest {
+        task_offsets: Some((0..count).map(offset).collect()),
+        ..beat(epoch)
+    };
+    let (code, message) = refused(ask(&mut connection, &told(100_001)).await);
+    assert_eq!(code, ErrorCode::INVALID_REQUEST);
+    assert!(message.unwrap().contains("100001"));
+    assert_eq!(ask(&mut connection, &told(100_000)).await.error_code, ErrorCode::NONE);
+    broker.stop().await;
 }
 
 #[tokio::test]

@@ -14,7 +14,8 @@
 //!  7. the topology is a possible one, else STREAMS_INVALID_TOPOLOGY, and the group's own, else
 //!     INVALID_REQUEST (H-26); a group without one is a broken state of ours, UNKNOWN_SERVER_ERROR
 //!  8. its topics can be configured, else STREAMS_INVALID_TOPOLOGY (H-28)
-//!  9. owned tasks exist, else INVALID_REQUEST (H-29); no task has two offsets, else INVALID_REQUEST
+//!  9. owned tasks exist, else INVALID_REQUEST (H-29); no task has two offsets, and no more than 100,000
+//!     have one, else INVALID_REQUEST
 //! 10. a member whose stored state is of a newer release holds nothing, else FENCED_MEMBER_EPOCH
 //!
 //! [`Heartbeat::decide`] only looks. A heartbeat that changes nothing makes no record and costs a look

@@ -103,12 +103,19 @@ fn task_set(lists: &[TaskIds]) -> TaskSet {
     lists.iter().flat_map(tasks).collect()
 }
 
+/// Tasks of a member whose offsets are kept, in memory, whether the tasks exist or not. Kafka has no bound; no process has as
+/// many state directories.
+const OFFSETS_MAX: usize = 100_000;
+
 /// Offsets by task, as sums over the task's changelog partitions; a task may stand there once.
 pub(super) fn offsets(
     name: &str,
     list: Option<&[TaskOffset]>,
 ) -> Result<Option<BTreeMap<TaskId, i64>>, Fail> {
     let Some(list) = list else { return Ok(None) };
+    if list.len() > OFFSETS_MAX {
+        return Err(invalid(format!("{name} names {} tasks, at most {OFFSETS_MAX} are kept.", list.len())));
+    }
     let mut offsets = BTreeMap::new();
     for it in list {
         let task = TaskId { subtopology: it.subtopology_id.detach(), partition: it.partition };
