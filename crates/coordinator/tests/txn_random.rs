@@ -159,6 +159,11 @@ struct World {
     latest: BTreeMap<Str, (i64, i16)>,
 }
 
+/// The finalized level of `transaction.version`, which may change at any time.
+fn level(level: i16) -> Entry {
+    Entry::Feature { name: "transaction.version".to_owned(), level }
+}
+
 impl World {
     fn new(seed: u64) -> Self {
         let partition = |_| PartitionEntry { id: 0, replicas: vec![0] };
@@ -170,9 +175,8 @@ impl World {
             configs: BTreeMap::new(),
         };
         let mut chance = Entropy::seeded(seed);
-        let level = if chance.next_u64().is_multiple_of(3) { 1 } else { 2 };
-        let feature = Entry::Feature { name: "transaction.version".to_owned(), level };
-        let (image, _) = Image::default().apply_all(&[Entry::Topic(topic), feature]);
+        let first = level(if chance.next_u64().is_multiple_of(3) { 1 } else { 2 });
+        let (image, _) = Image::default().apply_all(&[Entry::Topic(topic), first]);
         let mut world = Self {
             chance,
             dies: true,
@@ -247,6 +251,10 @@ impl World {
             0..4 | 8..24 => self.flush(),
             24..50 => self.work(true),
             50..54 => self.new_producer(),
+            54 => {
+                let chosen = i16::try_from(self.pick(3)).unwrap();
+                self.image = self.image.apply(&level(chosen));
+            }
             _ => self.produce(true),
         }
         self.release(true);

@@ -8,7 +8,7 @@ use wire::Str;
 use super::record::TxnRecord;
 use super::request::{TxnReply, TxnTask};
 use super::soft::{Soft, Waiting};
-use super::state::{Hard, Transaction};
+use super::state::{Hard, NONE, Transaction};
 use super::{NeedsId, TxnShard};
 use crate::machine::{Cx, Millis, Output, TaskId, Ticket};
 use catalog::Image;
@@ -40,9 +40,11 @@ impl<'a> Step<'a> {
         self.image.features().level("transaction.version")
     }
 
-    /// Records all about a transactional id, and applies it.
+    /// Records all about a transactional id, and applies it. A producer id that was promised to the next transaction
+    /// must be in the record, and version 0 has no place for it: a client that spoke of level 2 before the level fell.
     pub(super) fn record(&mut self, id: &Str, transaction: &Transaction) {
-        let version = self.level().min(1);
+        let has_next = transaction.next_producer_id != i64::from(NONE);
+        let version = if has_next { 1 } else { self.level().min(1) };
         self.push(TxnRecord {
             transactional_id: id.clone(),
             value: Some(transaction.to_value(version)),
