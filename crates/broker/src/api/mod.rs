@@ -59,6 +59,7 @@ mod streams_group_heartbeat;
 mod streams_group_topology_description_update;
 mod sync_group;
 mod txn_offset_commit;
+mod update_features;
 mod write_txn_markers;
 
 /// Every API that is served, by key.
@@ -94,6 +95,7 @@ pub static APIS: &[Api] = &[
     Api::of::<wire::DeleteGroupsRequest>(),
     Api::of::<wire::IncrementalAlterConfigsRequest>(),
     Api::of::<wire::OffsetDeleteRequest>(),
+    Api::of::<wire::UpdateFeaturesRequest>(),
     Api::of::<wire::DescribeClusterRequest>(),
     Api::of::<wire::DescribeProducersRequest>(),
     Api::of::<wire::DescribeTransactionsRequest>(),

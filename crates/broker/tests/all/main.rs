@@ -10,6 +10,7 @@ mod connections;
 mod consumer_groups;
 mod departures;
 mod explain;
+mod features;
 mod group_codes;
 mod groups;
 mod legacy_admin;

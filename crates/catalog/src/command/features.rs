@@ -1,9 +1,28 @@
-//! UpdateFeatures (`broker-core.md` 22), and the levels of a first start.
+//! UpdateFeatures, and the levels of a first start. In the order of the features' names, the first that fails is told,
+//! all with INVALID_UPDATE_VERSION, as Kafka does. Checks of each:
+//!
+//! 1. the upgrade type is a known one           else INVALID_UPDATE_VERSION
+//! 2. the level is not negative                 else INVALID_UPDATE_VERSION
+//! 3. the level is supported; of a feature that only Kafka has that is 0  else INVALID_UPDATE_VERSION
+//! 4. a lower level comes with a downgrade, a higher one with an upgrade  else INVALID_UPDATE_VERSION
+//! 5. `metadata.version` does not fall: between any two of its levels there is something in the metadata that the lower
+//!    one does not know  else INVALID_UPDATE_VERSION
+//!
+//! Whether a downgrade is safe makes no difference for any other feature. None that is served depends on another.
+
+use std::collections::BTreeMap;
+
+use wire::enums::FEATURES;
 
 use super::{Command, Decision, Entropy, Refusal};
 use crate::entry::Entry;
 use crate::features::{SUPPORTED, Supported, supported};
 use crate::{ErrorCode, Image};
+
+const UPGRADE: i8 = 1;
+const UNSAFE_DOWNGRADE: i8 = 3;
+/// The feature that every cluster has, and that never falls.
+const METADATA: &str = "metadata.version";
 
 /// Finalizes what this release serves and no one decided on yet: everything at a first start, later what is new. A
 /// level that a user chose stays.
@@ -23,6 +42,7 @@ impl Command for FinalizeInitial {
 /// New levels; all or nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UpdateFeatures {
+    /// Of a feature that stands here twice the last one counts.
     pub updates: Vec<FeatureUpdate>,
     /// Only check.
     pub validate_only: bool,
@@ -34,7 +54,7 @@ pub struct FeatureUpdate {
     pub name: String,
     /// 0 turns it off.
     pub level: i16,
-    /// 1 upgrade, 2 safe downgrade, 3 unsafe downgrade. Version 0 of the request says `AllowDowngrade` instead: 1 or 2.
+    /// 1 upgrade, 2 safe downgrade, 3 unsafe downgrade.
     pub upgrade_type: i8,
 }
 
@@ -42,47 +62,64 @@ impl Command for UpdateFeatures {
     type Reply = ();
 
     fn decide(&self, image: &Image, _entropy: Entropy<'_>) -> Result<Decision<Self::Reply>, Refusal> {
-        let mut entries = Vec::new();
-        for update in &self.updates {
+        let updates: BTreeMap<&str, &FeatureUpdate> =
+            self.updates.iter().map(|update| (update.name.as_str(), update)).collect();
+        for update in updates.values() {
             check(image, update).map_err(|why| {
-                let message =
-                    format!("Invalid update version {} for feature {}. {why}", update.level, update.name);
+                let message = format!(
+                    "The update failed for all features since the following feature had an error: {why}"
+                );
                 Refusal::new(ErrorCode::INVALID_UPDATE_VERSION, message)
             })?;
-            if image.features().level(&update.name) != update.level {
-                entries.push(Entry::Feature { name: update.name.clone(), level: update.level });
-            }
         }
-        if self.validate_only {
-            entries.clear();
-        }
+        // A level that stands already is written too: it is chosen from then on.
+        let entry = |it: &&FeatureUpdate| Entry::Feature { name: it.name.clone(), level: it.level };
+        let entries = match self.validate_only {
+            true => Vec::new(),
+            false => updates.values().map(entry).collect(),
+        };
         Ok(Decision { entries, reply: () })
     }
 }
 
 fn check(image: &Image, update: &FeatureUpdate) -> Result<(), String> {
-    let Some(feature) = supported(&update.name) else {
-        return Err("Local controller does not support this feature.".to_owned());
-    };
-    if !matches!(update.upgrade_type, 1..=3) {
-        return Err("The controller does not support the given upgrade type.".to_owned());
+    let FeatureUpdate { name, level, upgrade_type } = update;
+    let invalid = |why: &str| Err(format!("Invalid update version {level} for feature {name}. {why}"));
+    if !matches!(*upgrade_type, UPGRADE..=UNSAFE_DOWNGRADE) {
+        return invalid("The controller does not support the given upgrade type.");
     }
-    if update.level < 0 {
-        return Err("The feature level must not be negative.".to_owned());
+    if *level < 0 {
+        return invalid("A feature version cannot be less than 0.");
     }
-    // Level 0 turns a feature off, but there is no cluster without a metadata version.
-    if update.level < feature.min || update.level > feature.max {
-        return Err(format!("Supported are versions {}-{}.", feature.min, feature.max));
+    let node = image.node_id();
+    match supported(name) {
+        Some(it) if *level < it.min || *level > it.max => {
+            return invalid(&format!("Local controller {node} only supports versions {}-{}", it.min, it.max));
+        }
+        None if *level > 0 => {
+            return invalid(&format!("Local controller {node} does not support this feature."));
+        }
+        None if !FEATURES.iter().any(|it| it.name == name) => {
+            return invalid(&format!("Feature {name} not found."));
+        }
+        Some(_) | None => {}
     }
-    let present = image.features().level(&update.name);
-    if update.level < present && update.upgrade_type == 1 {
-        return Err(
-            "Can't downgrade the version of this feature without setting the upgrade type to downgrade."
-                .to_owned(),
+    let present = image.features().level(name);
+    if *level < present && *upgrade_type == UPGRADE {
+        return invalid(
+            "Can't downgrade the version of this feature without setting the upgrade type to either safe or \
+             unsafe downgrade.",
         );
     }
-    if update.level > present && update.upgrade_type != 1 {
-        return Err("Can't downgrade to a newer version.".to_owned());
+    if *level > present && *upgrade_type != UPGRADE {
+        return invalid("Can't downgrade to a newer version.");
+    }
+    if name == METADATA && *level < present {
+        let why = match *upgrade_type {
+            UNSAFE_DOWNGRADE => "Unsafe metadata downgrade is not supported in this version.",
+            _ => "Refusing to perform the requested downgrade because it might delete metadata information.",
+        };
+        return Err(format!("Unsupported metadata.version downgrade from {present} to {level}. {why}"));
     }
     Ok(())
 }

@@ -51,29 +51,114 @@ fn features_of_a_later_release() {
     assert!(world.image.features().epoch > before);
 }
 
-/// broker-core 22: all or nothing, INVALID_UPDATE_VERSION with the feature's name.
+fn feature(name: &str, level: i16, upgrade_type: i8) -> FeatureUpdate {
+    FeatureUpdate { name: name.to_owned(), level, upgrade_type }
+}
+
+/// Each refusal of `command/features.rs` in its order, in the words that Kafka 4.4.0 answers.
 #[test]
-fn update_features() {
+fn refused_levels() {
     let mut world = World::new();
-    for (name, level, upgrade_type) in [
-        ("no.such.feature", 1, 1),
-        ("streams.version", -1, 2),
-        ("streams.version", 2, 1),
-        ("streams.version", 0, 1),
-        ("streams.version", 0, 0),
-        ("metadata.version", 0, 3),
-        ("metadata.version", 34, 1),
-    ] {
-        let refused = update(&mut world, name, level, upgrade_type).unwrap_err();
-        assert_eq!(refused.code, ErrorCode::INVALID_UPDATE_VERSION, "{name} {level}");
-        assert!(refused.message.contains(name));
+    let invalid = |level: i16, name: &str, why: &str| {
+        format!("Invalid update version {level} for feature {name}. {why}")
+    };
+    let (metadata, transactions) = ("metadata.version", "transaction.version");
+    let upgrade_type = "The controller does not support the given upgrade type.";
+    let lowered = "Can't downgrade the version of this feature without setting the upgrade type to either safe or \
+                   unsafe downgrade.";
+    let falls = "Unsupported metadata.version downgrade from 33 to 32. ";
+    let cases = [
+        // 1
+        (feature(transactions, -1, 0), invalid(-1, transactions, upgrade_type)),
+        (feature(transactions, 2, 4), invalid(2, transactions, upgrade_type)),
+        (feature(transactions, 2, -1), invalid(2, transactions, upgrade_type)),
+        // 2
+        (feature("none", -1, 1), invalid(-1, "none", "A feature version cannot be less than 0.")),
+        // 3
+        (
+            feature(transactions, 3, 2),
+            invalid(3, transactions, "Local controller 1 only supports versions 0-2"),
+        ),
+        (feature(metadata, 0, 3), invalid(0, metadata, "Local controller 1 only supports versions 7-33")),
+        (feature(metadata, 34, 1), invalid(34, metadata, "Local controller 1 only supports versions 7-33")),
+        (feature("none", 1, 2), invalid(1, "none", "Local controller 1 does not support this feature.")),
+        (
+            feature("share.version", 1, 1),
+            invalid(1, "share.version", "Local controller 1 does not support this feature."),
+        ),
+        (feature("none", 0, 1), invalid(0, "none", "Feature none not found.")),
+        // 4
+        (feature(transactions, 1, 1), invalid(1, transactions, lowered)),
+        (feature(metadata, 32, 1), invalid(32, metadata, lowered)),
+        // 5
+        (
+            feature(metadata, 32, 2),
+            falls.to_owned()
+                + "Refusing to perform the requested downgrade because it might delete metadata information.",
+        ),
+        (
+            feature(metadata, 32, 3),
+            falls.to_owned() + "Unsafe metadata downgrade is not supported in this version.",
+        ),
+    ];
+    let before = world.image.features().clone();
+    for (update, why) in cases {
+        let refused = world.run(&UpdateFeatures { updates: vec![update], validate_only: false }).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::INVALID_UPDATE_VERSION);
+        let prefix = "The update failed for all features since the following feature had an error: ";
+        assert_eq!(refused.message.strip_prefix(prefix), Some(why.as_str()));
     }
-    let good = FeatureUpdate { name: "streams.version".to_owned(), level: 0, upgrade_type: 2 };
-    let bad = FeatureUpdate { name: "no.such".to_owned(), level: 1, upgrade_type: 1 };
-    let both = UpdateFeatures { updates: vec![good.clone(), bad], validate_only: false };
-    assert!(world.run(&both).is_err());
-    world.run(&UpdateFeatures { updates: vec![good], validate_only: true }).unwrap();
-    assert_eq!(world.image.features().level("streams.version"), 1);
+    // 4, of a level that is above the present one.
+    update(&mut world, transactions, 0, 3).unwrap();
+    for downgrade in [2, 3] {
+        let refused = update(&mut world, transactions, 1, downgrade).unwrap_err();
+        assert!(refused.message.ends_with("Can't downgrade to a newer version."), "{refused}");
+    }
+    update(&mut world, transactions, 2, 1).unwrap();
+    assert_eq!(finalized(world.image.features()), finalized(&before));
+}
+
+/// All or nothing, and the first by name is told; only checked, nothing changes; nothing at all is no error.
+#[test]
+fn levels_change_together_or_not_at_all() {
+    let mut world = World::new();
+    let before = world.image.features().clone();
+    let good = feature("transaction.version", 0, 2);
+    for order in [["zzz", "none"], ["none", "zzz"]] {
+        let updates = order.map(|name| feature(name, 1, 1)).into_iter().chain([good.clone()]).collect();
+        let refused = world.run(&UpdateFeatures { updates, validate_only: false }).unwrap_err();
+        assert!(refused.message.contains("feature none."), "{refused}");
+    }
+    let updates = vec![good, feature("group.version", 0, 2)];
+    world.run(&UpdateFeatures { updates: updates.clone(), validate_only: true }).unwrap();
+    world.run(&UpdateFeatures::default()).unwrap();
+    assert_eq!(world.image.features(), &before);
+    world.run(&UpdateFeatures { updates, validate_only: false }).unwrap();
+    let left = [("metadata.version", 33), ("streams.version", 1)];
+    assert_eq!(finalized(world.image.features()), left);
+    assert_eq!(world.replayed().features(), world.image.features());
+}
+
+/// Of a feature that stands twice the last one counts, as in Kafka. The level that stands is written too, so the epoch
+/// grows with every success.
+#[test]
+fn a_feature_twice_and_a_level_that_stands() {
+    let mut world = World::new();
+    let transactions = "transaction.version";
+    let run = |world: &mut World, updates: Vec<FeatureUpdate>| {
+        world.run(&UpdateFeatures { updates, validate_only: false })
+    };
+    run(&mut world, vec![feature(transactions, 3, 1), feature(transactions, 1, 2)]).unwrap();
+    assert_eq!(world.image.features().level(transactions), 1);
+    assert!(run(&mut world, vec![feature(transactions, 2, 1), feature(transactions, 3, 1)]).is_err());
+    for upgrade_type in 1..=3 {
+        let epoch = world.image.features().epoch;
+        run(&mut world, vec![feature(transactions, 1, upgrade_type)]).unwrap();
+        assert_eq!(world.image.features().epoch, epoch + 1);
+    }
+    // What only Kafka has can be told to stay off.
+    run(&mut world, vec![feature("share.version", 0, 2)]).unwrap();
+    assert_eq!(world.image.features().finalized().count(), 4);
 }
 
 /// A feature that was turned off stays off over restarts and disappears from ApiVersions; the epoch grows.

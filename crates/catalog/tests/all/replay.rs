@@ -143,9 +143,11 @@ fn step(world: &mut World, random: &mut Random) {
             let _ = world.run(&CreatePartitions { topics, validate_only: false });
         }
         4 => {
-            let level = i16::try_from(random.below(2)).unwrap();
-            let upgrade_type = if level == 1 { 1 } else { 2 };
-            let update = FeatureUpdate { name: "streams.version".to_owned(), level, upgrade_type };
+            let name =
+                ["streams.version", "transaction.version", "share.version"][random.below(3)].to_owned();
+            let level = i16::try_from(random.below(3)).unwrap();
+            let upgrade_type = if random.below(2) == 0 { 1 } else { 2 };
+            let update = FeatureUpdate { name, level, upgrade_type };
             let _ = world.run(&UpdateFeatures { updates: vec![update], validate_only: false });
         }
         5 => {

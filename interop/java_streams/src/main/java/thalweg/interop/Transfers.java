@@ -9,6 +9,10 @@ import java.util.Random;
 import java.util.TreeMap;
 import java.util.concurrent.Future;
 
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.FeatureUpdate;
+import org.apache.kafka.clients.admin.FinalizedVersionRange;
+import org.apache.kafka.clients.admin.UpdateFeaturesOptions;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
@@ -28,12 +32,15 @@ import org.apache.kafka.streams.kstream.Produced;
 
 /**
  * Transfers between accounts with `exactly_once_v2`: each takes from one account what it gives to another, in two
- * partitions. Balances end exact, and their sum is 0, with two instances, of which one is killed, and the broker killed.
+ * partitions. Balances end exact, and their sum is 0, with two instances, of which one is killed, the broker killed, and
+ * `transaction.version` lowered and raised in the middle.
  */
 final class Transfers implements Main.Scenario {
     private static final int PARTITIONS = 4;
     private static final int ACCOUNTS = 40;
     private static final Duration LIMIT = Duration.ofSeconds(90);
+    /** Levels of `transaction.version`: one for each part of the transfers, which begins at the level before. */
+    private static final short[] LEVELS = {1, 0, 2, 1};
 
     @Override
     public void run(Lane lane) throws Exception {
@@ -60,6 +67,9 @@ final class Transfers implements Main.Scenario {
                     expected.merge(from, -amount, Long::sum);
                     expected.merge(to, amount, Long::sum);
                     sent.add(producer.send(new ProducerRecord<>(input, null, from + " " + to + " " + amount)));
+                    if (i == count / 8 && lane.broker.isPresent()) {
+                        setLevel(lane, LEVELS[part]);
+                    }
                 }
                 producer.flush();
                 for (Future<?> one : sent) {
@@ -78,6 +88,16 @@ final class Transfers implements Main.Scenario {
             await(lane, output, expected, first::check);
         } finally {
             second.destroyForcibly().waitFor();
+        }
+    }
+
+    private static void setLevel(Lane lane, short level) throws Exception {
+        String feature = "transaction.version";
+        try (Admin admin = Admin.create(Map.of("bootstrap.servers", lane.bootstrap))) {
+            FinalizedVersionRange now = admin.describeFeatures().featureMetadata().get().finalizedFeatures().get(feature);
+            boolean falls = now != null && level < now.maxVersionLevel();
+            FeatureUpdate.UpgradeType type = falls ? FeatureUpdate.UpgradeType.SAFE_DOWNGRADE : FeatureUpdate.UpgradeType.UPGRADE;
+            admin.updateFeatures(Map.of(feature, new FeatureUpdate(level, type)), new UpdateFeaturesOptions()).all().get();
         }
     }
 
