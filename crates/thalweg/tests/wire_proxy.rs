@@ -332,9 +332,13 @@ fn recorded_decoded_and_replayed() {
     let done = run(&replay);
     assert_eq!(done.status.code(), Some(0), "{}{}", text(&done.stdout), text(&done.stderr));
     assert!(text(&done.stdout).contains(" 0 differ"), "{}", text(&done.stdout));
+    let recorded = std::fs::read(&file.0).unwrap();
+    std::fs::write(&file.0, &recorded[..recorded.len() - 9]).unwrap();
     let done = run(&replay);
     assert_eq!(done.status.code(), Some(6), "{}", text(&done.stderr));
     assert!(text(&done.stdout).contains("CreateTopics v7 c=2 Topics[0].ErrorCode: 0 recorded, 36 now"));
+    // What a killed proxy leaves is read up to there.
+    assert!(text(&done.stderr).contains("ends within a line"), "{}", text(&done.stderr));
 }
 
 /// Several brokers: each gets a listener, and the ports that clients are told lead to them.
@@ -433,8 +437,117 @@ fn bytes_pass_as_they_are() {
             let (out, _) = proxy.end();
             let notes = out.lines().filter(|it| it.contains("\"note\"")).count();
             assert!(notes <= 4, "{out}");
+            if options.contains(&"--record") && bytes.starts_with(b"GET") {
+                let done = run(&["wire", "decode", "--lines", &file.text()]);
+                assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+                assert!(text(&done.stdout).contains(" bytes of the responses in no frame"));
+            }
         }
     }
+}
+
+/// When all room for large answers is taken, what was there before the next one leaves all the same.
+#[test]
+fn a_finished_answer_waits_for_no_room() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let upstream = listener.local_addr().unwrap().to_string();
+    let small = [&u32::to_be_bytes(6)[..], &[0, 0, 0, 1, 0, 0]].concat();
+    // The begin of a large one, which takes all the room with fifteen others; it has its place when the small one comes.
+    let both = [&small[..], &u32::to_be_bytes((16 << 20) - 4), &[0, 0, 0, 2, 0]].concat();
+    let serving = std::thread::spawn(move || {
+        let answered = |(mut stream, _): (TcpStream, _)| {
+            stream.read_exact(&mut [0; 8]).unwrap();
+            stream.write_all(&both).unwrap();
+            stream
+        };
+        (0..17).map(|_| answered(listener.accept().unwrap())).collect::<Vec<_>>()
+    });
+    let proxy = Running::proxy(&upstream, &["--quiet"]);
+    let beat = chunk::join(&frame::encode_request(&HeartbeatRequest::default(), 4, 1, None).unwrap());
+    let fetch = chunk::join(&frame::encode_request(&FetchRequest::default(), 17, 2, None).unwrap());
+    let clients = (0..17).map(|number| {
+        let mut client = TcpStream::connect(&proxy.address).unwrap();
+        client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        client.write_all(&[&beat[..], &fetch].concat()).unwrap();
+        let mut back = vec![0; small.len()];
+        client.read_exact(&mut back).unwrap_or_else(|problem| panic!("client {number}: {problem}"));
+        assert_eq!(back, small);
+        client
+    });
+    let _open = clients.collect::<Vec<_>>();
+    let _answering = serving.join().unwrap();
+    proxy.end();
+}
+
+/// A broker that is killed while it answers: what it said passes, and is told.
+#[test]
+fn a_reset_takes_nothing_along() {
+    let (listener, file) = (TcpListener::bind("127.0.0.1:0").unwrap(), Path::new("recording"));
+    let upstream = listener.local_addr().unwrap().to_string();
+    let answer = [&u32::to_be_bytes(1000)[..], &[0, 0, 0, 1, 7, 7]].concat();
+    let half = answer.clone();
+    let serving = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        // Bytes that were not read make the end of the connection a reset.
+        stream.read_exact(&mut [0; 4]).unwrap();
+        stream.write_all(&half).unwrap();
+    });
+    let mut proxy = Running::proxy(&upstream, &["--record", &file.text()]);
+    let mut client = TcpStream::connect(&proxy.address).unwrap();
+    client.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let request = frame::encode_request(&MetadataRequest::default(), 12, 1, None).unwrap();
+    client.write_all(&chunk::join(&request)).unwrap();
+    let mut back = vec![0; answer.len()];
+    client.read_exact(&mut back).unwrap();
+    assert_eq!(back, answer);
+    assert_eq!(client.read(&mut back).unwrap_or(0), 0);
+    serving.join().unwrap();
+    let mut out = String::new();
+    while !out.contains("\"close\"") {
+        assert_ne!(proxy.out.read_line(&mut out).unwrap(), 0, "{out}");
+    }
+    proxy.end();
+    assert!(out.contains(&format!("\"text\":\"{upstream}: ")), "{out}");
+    assert!(out.contains("the responses end within a frame"), "{out}");
+    assert!(std::fs::read_to_string(&file.0).unwrap().contains("\"hex\":\"000003e8000000010707\""));
+}
+
+/// A disk that is full, here a file that must not grow.
+#[test]
+fn a_recording_that_cannot_be_written() {
+    let (upstream, serving) = echo();
+    let file = Path::new("recording");
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' XFSZ; ulimit -f 16; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_thalweg")]);
+    command.args([
+        "wire",
+        "proxy",
+        "--upstream",
+        &upstream,
+        "-o",
+        "json",
+        "--quiet",
+        "--record",
+        &file.text(),
+    ]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut proxy = Running::start(command, "listening");
+    let mut client = TcpStream::connect(&proxy.address).unwrap();
+    client.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    // The proxy ends, and with it the connection; when, nobody knows.
+    client.set_write_timeout(Some(Duration::from_secs(60))).unwrap();
+    while client.write_all(&[b'x'; 4096]).is_ok() {}
+    // One that went on would end with 0.
+    kill_process(Pid::from_child(&proxy.process), Signal::TERM).unwrap();
+    assert_eq!(proxy.process.wait().unwrap().code(), Some(1));
+    let mut log = String::new();
+    proxy.process.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+    assert!(log.contains("recording: File too large"), "{log}");
+    // The end of the proxy may have reached it as a reset.
+    let _ = serving.join();
+    let done = run(&["wire", "decode", "--lines", &file.text()]);
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    assert!(text(&done.stdout).contains("the recording ends within a line"), "{}", text(&done.stdout));
 }
 
 /// The most memory that a process had.

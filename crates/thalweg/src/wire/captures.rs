@@ -111,6 +111,7 @@ fn read(file: &Path, each: &mut dyn FnMut(Captured) -> Result<(), End>) -> Resul
             }
             Entry::Open { connection, upstream } => note(connection, format!("opened to {upstream}")),
             Entry::Close { connection } => note(connection, "closed".to_owned()),
+            Entry::Cut => note(0, "the recording ends within a line".to_owned()),
             Entry::Raw { connection, direction, bytes } => {
                 note(connection, format!("{} bytes of the {}s in no frame", bytes.len(), direction.as_str()))
             }

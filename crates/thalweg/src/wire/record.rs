@@ -15,7 +15,7 @@ use super::proxy::line::{Line, int};
 /// Bytes of a frame in one line, at most.
 pub(crate) const PART_BYTES: usize = 1 << 20;
 /// The longest line that is read: the hex of a part and room for the rest.
-const LINE_BYTES_MAX: u64 = 4 << 20;
+const LINE_BYTES_MAX: usize = 4 << 20;
 /// The number in the first line; a reader refuses others.
 const FORMAT: i64 = 1;
 
@@ -144,6 +144,8 @@ pub(crate) enum Entry {
     Close {
         connection: u64,
     },
+    /// The last line is not whole: whoever wrote the recording was killed, or had no room.
+    Cut,
 }
 
 /// A frame of a recording.
@@ -176,7 +178,7 @@ pub(crate) struct Recording<R> {
 
 /// Frames that go on at the same time, at most; one of each direction of a connection.
 const PARTIAL_MAX: usize = 1024;
-/// The largest frame that is put together.
+/// Bytes of a frame that are put together; of a larger one the others are missing.
 const FRAME_BYTES_MAX: usize = 1 << 29;
 
 impl<R: BufRead> Recording<R> {
@@ -188,14 +190,22 @@ impl<R: BufRead> Recording<R> {
     /// The next line, or nothing at the end.
     fn read(&mut self) -> Result<Option<Json>, String> {
         let mut bytes = Vec::new();
-        let read = (&mut self.input).take(LINE_BYTES_MAX).read_until(b'\n', &mut bytes);
+        let read = (&mut self.input).take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut bytes);
         read.map_err(|problem| problem.to_string())?;
         if bytes.is_empty() {
             return Ok(None);
         }
         self.line += 1;
-        let text = std::str::from_utf8(&bytes).map_err(|_| self.problem("not text"))?;
-        json::parse(text).map(Some).map_err(|problem| self.problem(&problem.to_string()))
+        let text = std::str::from_utf8(&bytes).map_err(|_| "not text".to_owned());
+        let line = text.and_then(|it| json::parse(it).map_err(|problem| problem.to_string()));
+        let cut = self.line > 1 && !bytes.ends_with(b"\n") && bytes.len() < LINE_BYTES_MAX;
+        match line {
+            Err(_) if cut => {
+                self.done.push_back(Entry::Cut);
+                Ok(None)
+            }
+            line => line.map(Some).map_err(|problem| self.problem(&problem)),
+        }
     }
 
     fn problem(&self, what: &str) -> String {
@@ -258,7 +268,7 @@ impl<R: BufRead> Recording<R> {
     }
 
     fn frame(&mut self, frame: Frame, bytes: Vec<u8>, size: Option<u64>) -> Result<(), String> {
-        let size = size.and_then(|it| usize::try_from(it).ok()).filter(|it| *it <= FRAME_BYTES_MAX);
+        let size = size.and_then(|it| i32::try_from(it).ok()).and_then(|it| usize::try_from(it).ok());
         let size = size.ok_or_else(|| self.problem("a frame without a sensible size"))?;
         if bytes.len() > size + 4 {
             return Err(self.problem("more bytes than the frame has"));
@@ -286,9 +296,9 @@ impl<R: BufRead> Recording<R> {
         let place = self.partial.iter().position(same);
         let place = place.ok_or_else(|| self.problem("a part without the begin of its frame"))?;
         let Some((_, bytes, size)) = self.partial.get_mut(place) else { return Ok(()) };
-        bytes.extend_from_slice(more);
-        let lacking = (*size + 4).checked_sub(bytes.len());
-        match lacking {
+        let kept = more.len().min(FRAME_BYTES_MAX.saturating_sub(bytes.len()));
+        bytes.extend_from_slice(more.get(..kept).unwrap_or_default());
+        match (*size + 4).checked_sub(bytes.len()) {
             None => Err(self.problem("more bytes than the frame has")),
             Some(0) => {
                 let (frame, bytes, size) = self.partial.remove(place);
@@ -400,6 +410,30 @@ mod tests {
         assert_eq!((cut.bytes.as_ref(), cut.missing), (&small[4..6], 8));
         assert_eq!(entries[7], Entry::Close { connection: 2 });
         assert_eq!(entries.len(), 8);
+    }
+
+    /// What a killed proxy leaves is read up to there; a line that is wrong and whole is refused.
+    #[test]
+    fn a_cut_line_is_the_end() {
+        let whole = "{\"recording\":1,\"atUs\":1}\n{\"close\":1}\n{\"close\":2}\n";
+        let cut = whole.len() - "{\"close\":2}\n".len();
+        for end in cut..whole.len() - 1 {
+            let entries = read(&whole.as_bytes()[..end]);
+            assert_eq!(entries.last() == Some(&Entry::Cut), end > cut, "{end}");
+            assert_eq!(entries[1], Entry::Close { connection: 1 });
+        }
+        assert_eq!(read(whole.as_bytes()).len(), 3);
+        let wrong = whole.replace("2}", "2");
+        assert!(Recording::new(wrong.as_bytes()).any(|it| it.is_err()));
+    }
+
+    /// An answer may have any size, of which little may be there.
+    #[test]
+    fn the_largest_frame() {
+        let line = "{\"response\":1,\"size\":2147483647,\"hex\":\"7fffffff00\"}\n{\"close\":1}\n";
+        let entries = read(format!("{{\"recording\":1,\"atUs\":1}}\n{line}").as_bytes());
+        let Entry::Frame(frame) = &entries[1] else { panic!("{entries:?}") };
+        assert_eq!((frame.bytes.len(), frame.missing), (1, i32::MAX as usize - 1));
     }
 
     #[test]

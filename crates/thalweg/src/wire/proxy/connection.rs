@@ -30,7 +30,7 @@ pub(super) const FRAME_HELD_MAX: usize = 16 << 20;
 pub(super) const HELD_BYTES_MAX: usize = 256 << 20;
 /// A larger request is not Kafka's: brokers refuse more than 100 MiB by default, and what other protocols begin with
 /// (TLS, HTTP) reads as a size beyond this.
-const REQUEST_BYTES_MAX: i32 = 300 << 20;
+const REQUEST_BYTES_MAX: usize = 300 << 20;
 
 /// A connection to the proxy and the one that it goes on to.
 struct Link<'a> {
@@ -55,22 +55,27 @@ pub(super) fn serve(shared: &Arc<Shared>, id: u64, client: &TcpStream, upstream:
     let name = client.peer_addr().map_or_else(|_| "?".to_owned(), |it| it.to_string());
     let to = format!("{}:{}", upstream.host, upstream.port);
     shared.output.open(id, &name, &to);
-    if let Err(problem) = forward(shared, id, client, upstream) {
-        shared.output.note(id, &format!("{to}: {problem}"));
+    match forward(shared, id, client, upstream) {
+        Ok(()) => {}
+        Err(Lost { side: Side::Client, problem }) => {
+            shared.output.note(id, &format!("the client: {problem}"))
+        }
+        Err(Lost { side: Side::Server, problem }) => shared.output.note(id, &format!("{to}: {problem}")),
     }
     shared.output.close(id);
 }
 
-fn forward(shared: &Arc<Shared>, id: u64, client: &TcpStream, upstream: &Address) -> io::Result<()> {
-    let server = &connect(upstream)?;
-    client.set_nodelay(true)?;
-    server.set_nodelay(true)?;
+fn forward(shared: &Arc<Shared>, id: u64, client: &TcpStream, upstream: &Address) -> Result<(), Lost> {
+    let server = &connect(upstream).map_err(|problem| Lost { side: Side::Server, problem })?;
+    server.set_nodelay(true).map_err(|problem| Lost { side: Side::Server, problem })?;
+    let of_client = |problem| Lost { side: Side::Client, problem };
+    client.set_nodelay(true).map_err(of_client)?;
     let link = Link {
         shared,
         id,
         client,
         server,
-        local: client.local_addr()?.ip(),
+        local: client.local_addr().map_err(of_client)?.ip(),
         peer: server.peer_addr().ok(),
         pairs: Mutex::default(),
         room: Condvar::new(),
@@ -79,10 +84,11 @@ fn forward(shared: &Arc<Shared>, id: u64, client: &TcpStream, upstream: &Address
     };
     thread::scope(|scope| {
         let answers = || link.run(Direction::Response);
-        let answers = thread::Builder::new().name("responses".to_owned()).spawn_scoped(scope, answers)?;
+        let answers = thread::Builder::new().name("responses".to_owned()).spawn_scoped(scope, answers);
+        let answers = answers.map_err(of_client)?;
         let asked = link.run(Direction::Request);
-        let answered = answers.join().unwrap_or_else(|_| Err(io::Error::other("the responses ended oddly")));
-        asked.and(answered)
+        let oddly = |_| Err(of_client(io::Error::other("the responses ended oddly")));
+        asked.and(answers.join().unwrap_or_else(oddly))
     })
 }
 
@@ -108,7 +114,7 @@ impl Link<'_> {
     }
 
     /// One direction to its end. One side that is done leaves the other going (half-close); one that failed ends both.
-    fn run(&self, direction: Direction) -> io::Result<()> {
+    fn run(&self, direction: Direction) -> Result<(), Lost> {
         let done = Pump::new(self, direction).run();
         let failed = done.is_err();
         if failed || direction == Direction::Response {
@@ -126,6 +132,19 @@ impl Link<'_> {
         }
         if first { done } else { Ok(()) }
     }
+}
+
+/// An end of a connection that failed.
+#[derive(Debug)]
+struct Lost {
+    side: Side,
+    problem: io::Error,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Side {
+    Client,
+    Server,
 }
 
 /// What is known of the frame at the head of the buffer.
@@ -151,8 +170,8 @@ enum State {
 struct Pump<'a> {
     link: &'a Link<'a>,
     direction: Direction,
-    from: &'a TcpStream,
-    to: &'a TcpStream,
+    from: (Side, &'a TcpStream),
+    to: (Side, &'a TcpStream),
     buffer: Buffer,
     state: State,
     first: bool,
@@ -160,45 +179,57 @@ struct Pump<'a> {
 
 impl<'a> Pump<'a> {
     fn new(link: &'a Link<'a>, direction: Direction) -> Self {
+        let (client, server) = ((Side::Client, link.client), (Side::Server, link.server));
         let (from, to) = match direction {
-            Direction::Request => (link.client, link.server),
-            Direction::Response => (link.server, link.client),
+            Direction::Request => (client, server),
+            Direction::Response => (server, client),
         };
         Self { link, direction, from, to, buffer: Buffer::new(), state: State::Start, first: true }
     }
 
-    fn run(&mut self) -> io::Result<()> {
+    fn run(&mut self) -> Result<(), Lost> {
         loop {
-            let most = self.advance()?;
+            let least = self.advance()?;
             self.flush()?;
-            if self.buffer.read(&mut self.from, most)? == 0 {
-                break;
+            match self.buffer.read(&mut self.from.1, least) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(problem) => {
+                    self.end();
+                    // It is the other side that failed first.
+                    let _ = self.flush();
+                    return Err(Lost { side: self.from.0, problem });
+                }
             }
         }
-        self.end()
+        self.end();
+        self.flush()?;
+        self.to.1.shutdown(Shutdown::Write).map_err(|problem| self.unwritten(problem))
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        self.buffer.write(&mut self.to)
+    fn flush(&mut self) -> Result<(), Lost> {
+        self.buffer.write(&mut self.to.1).map_err(|problem| self.unwritten(problem))
     }
 
-    /// The sender is done: what is left passes, and the receiver is told.
-    fn end(&mut self) -> io::Result<()> {
+    fn unwritten(&self, problem: io::Error) -> Lost {
+        Lost { side: self.to.0, problem }
+    }
+
+    /// The sender is done: what is left passes.
+    fn end(&mut self) {
         let rest = self.buffer.rest();
         let within = !rest.is_empty() || matches!(self.state, State::Pass { .. } | State::Hold { .. });
         if within && !self.link.failed.load(Ordering::Relaxed) {
             let text = format!("the {}s end within a frame", self.direction.as_str());
             self.link.output().note(self.link.id, &text);
-            self.link.output().raw(self.link.id, self.direction, rest);
         }
+        self.link.output().raw(self.link.id, self.direction, rest);
         let passes = rest.len();
         self.buffer.pass(passes);
-        self.flush()?;
-        self.to.shutdown(Shutdown::Write)
     }
 
-    /// Goes over the bytes that are there; gives the number of bytes that the next read may bring.
-    fn advance(&mut self) -> io::Result<usize> {
+    /// Goes over the bytes that are there; gives the number of bytes that the next read must have room for.
+    fn advance(&mut self) -> Result<usize, Lost> {
         loop {
             let rest = self.buffer.rest();
             match &mut self.state {
@@ -221,7 +252,6 @@ impl<'a> Pump<'a> {
                     }
                     self.state = State::Start;
                 }
-                // To the end of the frame and no further, so that nothing of the next one has to be moved.
                 State::Hold { total, .. } if rest.len() < *total => return Ok(*total - rest.len()),
                 State::Hold { .. } => self.whole()?,
                 State::Start => {
@@ -234,16 +264,16 @@ impl<'a> Pump<'a> {
     }
 
     /// Looks at the head of a frame and decides what becomes of it. False if more bytes are needed.
-    fn begin(&mut self) -> io::Result<bool> {
+    fn begin(&mut self) -> Result<bool, Lost> {
         let size = self.buffer.rest().first_chunk::<4>();
         let Some(size) = size.map(|it| i32::from_be_bytes(*it)) else { return Ok(false) };
-        let limit = if self.direction == Direction::Request { REQUEST_BYTES_MAX } else { i32::MAX };
-        let Some(size) = usize::try_from(size).ok().filter(|_| size <= limit) else {
+        let limit = if self.direction == Direction::Request { REQUEST_BYTES_MAX } else { usize::MAX };
+        let Some(size) = usize::try_from(size).ok().filter(|it| *it <= limit) else {
             return Ok(self.no_frame());
         };
         match self.direction {
             Direction::Request => self.request(size),
-            Direction::Response => Ok(self.response(size)),
+            Direction::Response => self.response(size),
         }
     }
 
@@ -255,7 +285,7 @@ impl<'a> Pump<'a> {
     }
 
     /// Waits until the request may be asked; gives the pairs to note it in.
-    fn room(&mut self) -> io::Result<MutexGuard<'a, Pairs>> {
+    fn room(&mut self) -> Result<MutexGuard<'a, Pairs>, Lost> {
         let link = self.link;
         let pairs = link.pairs();
         let full = |pairs: &mut Pairs| !pairs.has_room() && !link.answered.load(Ordering::Relaxed);
@@ -268,7 +298,7 @@ impl<'a> Pump<'a> {
         Ok(link.room.wait_while(link.pairs(), full).unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn request(&mut self, size: usize) -> io::Result<bool> {
+    fn request(&mut self, size: usize) -> Result<bool, Lost> {
         let looks = self.link.output().looks();
         let bytes = self.buffer.rest().get(4..).unwrap_or_default();
         let bytes = bytes.get(..size).unwrap_or(bytes);
@@ -301,19 +331,22 @@ impl<'a> Pump<'a> {
         };
         drop(pairs);
         self.first = false;
-        self.settle(size, known, notes, false);
+        self.settle(size, known, notes, false)?;
         Ok(true)
     }
 
     /// False if more bytes are needed.
-    fn response(&mut self, size: usize) -> bool {
+    fn response(&mut self, size: usize) -> Result<bool, Lost> {
         let bytes = self.buffer.rest().get(4..).unwrap_or_default();
         let correlation_id = bytes.first_chunk::<4>().map(|it| i32::from_be_bytes(*it));
         let mut pairs = self.link.pairs();
         let token = pairs.token_is_next();
         if correlation_id.is_none() && !token && size >= 4 {
-            return false;
+            return Ok(false);
         }
+        // Brokers speak when they are asked: what comes before, or is of a size that nobody can have asked for, is
+        // another protocol, as where a client asked in one.
+        let foreign = pairs.is_untouched() || size > REQUEST_BYTES_MAX;
         let full = !pairs.has_room();
         let asked = match correlation_id.filter(|_| size >= 4) {
             Some(id) => pairs.answered(id),
@@ -321,6 +354,9 @@ impl<'a> Pump<'a> {
             None => None,
         };
         drop(pairs);
+        if asked.is_none() && foreign {
+            return Ok(self.no_frame());
+        }
         if full {
             self.link.room.notify_all();
         }
@@ -333,29 +369,42 @@ impl<'a> Pump<'a> {
             }
             None => (Known::Nothing, vec!["answer to no request".to_owned()], false),
         };
-        self.settle(size, known, notes, addresses);
-        true
+        self.settle(size, known, notes, addresses)?;
+        Ok(true)
     }
 
     /// Holds the frame, or lets it pass.
-    fn settle(&mut self, size: usize, known: Known, mut notes: Vec<String>, addresses: bool) {
+    fn settle(
+        &mut self,
+        size: usize,
+        known: Known,
+        mut notes: Vec<String>,
+        addresses: bool,
+    ) -> Result<(), Lost> {
         let looks = self.link.output().looks();
         let total = 4 + size;
         if !looks && !addresses {
             self.state = State::Pass { left: total, recorded: false };
-            return;
+            return Ok(());
         }
         let (held, kilobytes) = (&self.link.shared.held, total >> 10);
         let permit = match total {
             _ if total > FRAME_HELD_MAX => None,
             _ if total <= READ_BYTES => Some(None),
-            // Waiting is for what must not pass as it is; a mere look is left out when too much is held already.
-            _ if addresses => Some(Some(held.acquire(kilobytes))),
             _ => held.try_acquire(kilobytes).map(Some),
+        };
+        let permit = match permit {
+            // Waiting is for what must not pass as it is; a mere look is left out when too much is held already.
+            None if addresses && total <= FRAME_HELD_MAX => {
+                // What stands before it must not wait too.
+                self.flush()?;
+                Some(Some(held.acquire(kilobytes)))
+            }
+            permit => permit,
         };
         if let Some(permit) = permit {
             self.state = State::Hold { total, known, notes, _permit: permit };
-            return;
+            return Ok(());
         }
         if addresses {
             notes.push("too large to be held: addresses stay".to_owned());
@@ -367,10 +416,11 @@ impl<'a> Pump<'a> {
             self.link.output().frame(&line, &[]);
         }
         self.state = State::Pass { left: total, recorded: looks };
+        Ok(())
     }
 
     /// A frame is there as a whole.
-    fn whole(&mut self) -> io::Result<()> {
+    fn whole(&mut self) -> Result<(), Lost> {
         let State::Hold { total, known, notes, _permit } = std::mem::replace(&mut self.state, State::Start)
         else {
             return Ok(());
@@ -380,7 +430,10 @@ impl<'a> Pump<'a> {
         let changed = buffer.with_frame(total, |frame| self.seen(frame, &known, notes));
         self.buffer = buffer;
         match changed {
-            Some(changed) => self.buffer.replace(total, &changed, &mut self.to),
+            Some(changed) => {
+                let replaced = self.buffer.replace(total, &changed, &mut self.to.1);
+                replaced.map_err(|problem| self.unwritten(problem))
+            }
             None => {
                 self.buffer.pass(total);
                 Ok(())

@@ -61,13 +61,19 @@ fn condition(word: &str) -> Result<(bool, Condition), String> {
         Some('<') => (Order::Below, rest.get(1..).unwrap_or_default()),
         _ => (Order::Equal, rest.get(1..).unwrap_or_default()),
     };
-    let number = || value.parse::<f64>().map_err(|_| format!("{word}: {value:?} is not a number"));
+    let number = || {
+        let number = value.parse::<f64>().ok().filter(|it| it.is_finite());
+        number.ok_or_else(|| format!("{word}: {value:?} is not a number"))
+    };
     let list = || value.split(',').map(str::to_owned).collect::<Vec<_>>();
+    if !rest.is_empty() && value.split(',').any(str::is_empty) {
+        return Err(format!("{word}: a value is missing"));
+    }
     let condition = match (name, rest.is_empty()) {
         ("request", true) => Condition::Request,
         ("response", true) => Condition::Response,
         ("error", true) => Condition::Error(Vec::new()),
-        ("error", false) if order == Order::Equal => Condition::Error(list()),
+        ("error", false) if order == Order::Equal => Condition::Error(known_errors(list())?),
         ("api", false) if order == Order::Equal => Condition::Api(known_apis(list())?),
         ("client", false) if order == Order::Equal => Condition::Client(list()),
         ("connection", false) => Condition::Connection(order, number()?),
@@ -89,6 +95,16 @@ fn known_apis(names: Vec<String>) -> Result<Vec<String>, String> {
     let known = |name: &String| {
         let found = wire::tables::APIS.iter().any(|it| same_api(name, it.0));
         if found { Ok(()) } else { Err(format!("no API {name}")) }
+    };
+    names.iter().try_for_each(known)?;
+    Ok(names)
+}
+
+fn known_errors(names: Vec<String>) -> Result<Vec<String>, String> {
+    let known = |name: &String| {
+        let listed = wire::error_code::ERROR_CODES.iter().any(|it| name.eq_ignore_ascii_case(it.1));
+        // A number may be a code that is newer than this program.
+        if listed || name.parse::<i16>().is_ok() { Ok(()) } else { Err(format!("no error {name}")) }
     };
     names.iter().try_for_each(known)?;
     Ok(names)
@@ -183,7 +199,23 @@ mod tests {
 
     #[test]
     fn what_is_no_filter() {
-        for text in ["", "api=Fetsh", "api>1", "size>many", "latency", "foo=1", "error>1"] {
+        for text in [
+            "",
+            "api=Fetsh",
+            "api>1",
+            "size>many",
+            "size>nan",
+            "latency<inf",
+            "latency",
+            "foo=1",
+            "error>1",
+            "error=",
+            "error=FENCED",
+            "error=99999",
+            "client=",
+            "client=a,",
+            "!",
+        ] {
             assert!(text.parse::<Filter>().is_err(), "{text}");
         }
     }

@@ -31,12 +31,19 @@ pub(super) struct Output {
     pub(super) json: bool,
     pub(super) tree: bool,
     pub(super) filter: Option<Filter>,
-    /// Empty once the recording was ended.
-    recorder: Option<Mutex<Option<Recorder<BufWriter<File>>>>>,
+    recorder: Option<Mutex<Recording>>,
     stdout: Mutex<()>,
     /// Nobody reads stdout any more, or the recording can't be written.
     broken: Notify,
     pub(super) counters: Counters,
+}
+
+/// The file of a recording.
+#[derive(Debug)]
+enum Recording {
+    Open(Recorder<BufWriter<File>>),
+    /// It was ended, or could not be written and stays as it is.
+    Over(io::Result<()>),
 }
 
 /// What passed.
@@ -78,7 +85,8 @@ impl Output {
     /// read it, since passwords may pass.
     pub(super) fn record(mut self, file: &Path, upstream: &str) -> io::Result<Self> {
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;
-        self.recorder = Some(Mutex::new(Some(Recorder::new(BufWriter::new(file), now_us(), upstream)?)));
+        let recorder = Recorder::new(BufWriter::new(file), now_us(), upstream)?;
+        self.recorder = Some(Mutex::new(Recording::Open(recorder)));
         Ok(self)
     }
 
@@ -183,9 +191,9 @@ impl Output {
     fn recording(&self, write: impl FnOnce(&mut Recorder<BufWriter<File>>) -> io::Result<()>) {
         let Some(recorder) = &self.recorder else { return };
         let mut recorder = recorder.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(recorder) = recorder.as_mut()
-            && write(recorder).is_err()
-        {
+        let Recording::Open(it) = &mut *recorder else { return };
+        if let Err(problem) = write(it) {
+            *recorder = Recording::Over(Err(problem));
             self.broken.notify_one();
         }
     }
@@ -196,7 +204,10 @@ impl Output {
         let start = Instant::now();
         loop {
             if let Ok(mut recorder) = recorder.try_lock() {
-                return recorder.take().map_or(Ok(()), |mut it| it.flush());
+                return match std::mem::replace(&mut *recorder, Recording::Over(Ok(()))) {
+                    Recording::Open(mut it) => it.flush(),
+                    Recording::Over(done) => done,
+                };
             }
             if start.elapsed() > PATIENCE {
                 return Err(io::Error::from(io::ErrorKind::TimedOut));

@@ -13,7 +13,7 @@ mod translate;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -96,6 +96,11 @@ impl Replaying<'_> {
             Entry::Frame(frame) => self.answer(&frame).await,
             Entry::Close { connection } => {
                 self.open.remove(&connection);
+                Ok(())
+            }
+            Entry::Cut => {
+                // Who does not read stderr has the counts.
+                let _ = writeln!(std::io::stderr(), "thalweg: the recording ends within a line");
                 Ok(())
             }
             Entry::Head { .. } | Entry::Open { .. } | Entry::Raw { .. } => Ok(()),
