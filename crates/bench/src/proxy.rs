@@ -20,10 +20,11 @@ use crate::report::median;
 
 /// Bytes of records in a large frame.
 const RECORDS_BYTES: usize = 64 << 10;
-/// Turns of each row.
-const ROUNDS: usize = 7;
+/// Turns of each row. What a frame costs depends on who waits for whom, in the floor as in the proxy, and changes from turn
+/// to turn; so there are many.
+const ROUNDS: usize = 21;
 /// Frames of a turn.
-const FRAMES: usize = 4000;
+const FRAMES: usize = 2000;
 /// Frames before the first turn.
 const WARM_UP: usize = 500;
 /// What the proxy may take more than the floor.

@@ -88,7 +88,8 @@ fn forward(shared: &Arc<Shared>, id: u64, client: &TcpStream, upstream: &Address
         let answers = answers.map_err(of_client)?;
         let asked = link.run(Direction::Request);
         let oddly = |_| Err(of_client(io::Error::other("the responses ended oddly")));
-        asked.and(answers.join().unwrap_or_else(oddly))
+        let answered = answers.join().unwrap_or_else(oddly);
+        asked.and(answered)
     })
 }
 
@@ -189,9 +190,9 @@ impl<'a> Pump<'a> {
 
     fn run(&mut self) -> Result<(), Lost> {
         loop {
-            let least = self.advance()?;
+            let awaited = self.advance()?;
             self.flush()?;
-            match self.buffer.read(&mut self.from.1, least) {
+            match self.buffer.read(&mut self.from.1, awaited) {
                 Ok(0) => break,
                 Ok(_) => {}
                 Err(problem) => {
@@ -228,8 +229,8 @@ impl<'a> Pump<'a> {
         self.buffer.pass(passes);
     }
 
-    /// Goes over the bytes that are there; gives the number of bytes that the next read must have room for.
-    fn advance(&mut self) -> Result<usize, Lost> {
+    /// Goes over the bytes that are there; gives how many more are awaited of a frame that is held.
+    fn advance(&mut self) -> Result<Option<usize>, Lost> {
         loop {
             let rest = self.buffer.rest();
             match &mut self.state {
@@ -237,7 +238,7 @@ impl<'a> Pump<'a> {
                     let passes = rest.len();
                     self.link.output().raw(self.link.id, self.direction, rest);
                     self.buffer.pass(passes);
-                    return Ok(READ_BYTES);
+                    return Ok(None);
                 }
                 State::Pass { left, recorded } => {
                     let passes = (*left).min(rest.len());
@@ -248,15 +249,15 @@ impl<'a> Pump<'a> {
                     let over = *left == 0;
                     self.buffer.pass(passes);
                     if !over {
-                        return Ok(READ_BYTES);
+                        return Ok(None);
                     }
                     self.state = State::Start;
                 }
-                State::Hold { total, .. } if rest.len() < *total => return Ok(*total - rest.len()),
+                State::Hold { total, .. } if rest.len() < *total => return Ok(Some(*total - rest.len())),
                 State::Hold { .. } => self.whole()?,
                 State::Start => {
                     if !self.begin()? {
-                        return Ok(READ_BYTES);
+                        return Ok(None);
                     }
                 }
             }
