@@ -1,9 +1,9 @@
 //! `bench assign`: what the assignors of consumer groups take, in milliseconds of one thread, the least of several runs:
 //! rows with a budget, how the time grows with the partitions, and with `--full` the grid of Apache Kafka's own
-//! benchmark. `full` assigns to fresh members, `join` when one more member joins the result of that.
+//! benchmark. `full` assigns to fresh members, `join` when one more member joins the result of that. The input stands
+//! ready and the output is what the group keeps; what a group adds to that is `--example target_cost` of the coordinator.
 
 use std::hint::black_box;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use coordinator::assign::{PartitionAssignor, PartitionSpec, Partitions, Subscriber, Topic};
@@ -73,7 +73,6 @@ struct World {
     /// One more than the case has.
     ids: Vec<Str>,
     topics: Vec<Topic>,
-    subscriptions: Vec<Arc<[u32]>>,
 }
 
 impl World {
@@ -83,12 +82,10 @@ impl World {
             id.iter_mut().zip(number.to_be_bytes()).for_each(|(to, from)| *to = from);
             Topic { id: Uuid(id), partitions: case.partitions_of_each }
         };
-        let of = |bucket| (0..case.topics).filter(|it| it % case.buckets == bucket).collect();
         Self {
             case,
             ids: (0..=case.members).map(|it| Str::from(format!("member-{it:08}"))).collect(),
             topics: (0..case.topics).map(topic).collect(),
-            subscriptions: (0..case.buckets).map(of).collect(),
         }
     }
 
@@ -97,11 +94,15 @@ impl World {
         spec.homogeneous = self.case.buckets == 1;
         let joins = usize::from(targets.is_some());
         let members = self.ids.len() - 1 + joins;
-        for ((number, id), topics) in
-            self.ids.iter().enumerate().zip(self.subscriptions.iter().cycle()).take(members)
+        let places: Vec<_> = self.topics.iter().filter_map(|it| spec.place(it.id)).collect();
+        let of = |bucket| places.iter().copied().skip(bucket).step_by(self.case.buckets as usize).collect();
+        let subscriptions: Vec<_> =
+            (0..self.case.buckets as usize).map(|bucket| spec.subscription(of(bucket))).collect();
+        for ((number, id), subscription) in
+            self.ids.iter().enumerate().zip(subscriptions.into_iter().cycle()).take(members)
         {
             let target = targets.and_then(|it| it.get(number));
-            spec.add(Subscriber { id, instance: None, topics: topics.clone(), target });
+            spec.add(Subscriber { id, instance: None, subscription, target });
         }
         spec
     }
@@ -149,18 +150,51 @@ fn grid() -> Vec<Case> {
     grid
 }
 
-/// From a thousand partitions to a million; a hundred for each member, a thousand in each topic.
-fn growth(assignor: PartitionAssignor, buckets: u32, report: &Report) {
+/// How a group gets large.
+#[derive(Debug, Clone, Copy)]
+enum Growth {
+    /// The partitions of its hundred topics.
+    Partitions,
+    /// Members too, one for a hundred partitions.
+    Members,
+    /// Topics, of a thousand partitions each, and members, one for a hundred partitions: what is assigned grows with
+    /// topics × members, until each member has single partitions of its topics.
+    Topics,
+}
+
+impl Growth {
+    const ALL: [Self; 3] = [Self::Partitions, Self::Members, Self::Topics];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Partitions => "1000 members",
+            Self::Members => "partitions/100 members",
+            Self::Topics => "partitions/100 members, partitions/1000 topics",
+        }
+    }
+
+    fn cases(self, assignor: PartitionAssignor, buckets: u32) -> Vec<Case> {
+        let of = |members, topics, each| case(assignor, buckets, members, topics, each);
+        match self {
+            Self::Partitions => [10, 100, 1_000, 10_000].map(|each| of(1_000, 100, each)).to_vec(),
+            Self::Members => [10, 100, 1_000, 10_000].map(|each| of(each, 100, each)).to_vec(),
+            Self::Topics => [5, 20, 100, 500, 1_000].map(|topics| of(topics * 10, topics, 1_000)).to_vec(),
+        }
+    }
+}
+
+/// From a thousand partitions to a million.
+fn growth(growth: Growth, assignor: PartitionAssignor, buckets: u32, report: &Report) {
     let (mut full, mut join) = (Vec::new(), Vec::new());
-    for thousands in [5, 20, 100, 500, 1_000] {
-        report.progress(&format!("growth of {}: {thousands}000 partitions", assignor.name()));
-        let case = case(assignor, buckets, thousands * 10, thousands, 1_000);
+    for case in growth.cases(assignor, buckets) {
+        report.progress(&format!("growth of {}: {} partitions", assignor.name(), case.partitions()));
         let partitions = f64::from(case.partitions());
         let [first, second] = World::new(case).measure();
         full.push((partitions, first));
         join.push((partitions, second));
     }
     let values = [
+        ("grows", growth.name().into()),
         ("full_exponent", exponent(&full).into()),
         ("join_exponent", exponent(&join).into()),
         ("wanted_max", EXPONENT_MAX.into()),
@@ -188,7 +222,9 @@ pub fn run(options: &Options) -> Result<(), String> {
     }
     for assignor in PartitionAssignor::ALL {
         for buckets in [1, BUCKETS] {
-            growth(assignor, buckets, &report);
+            for how in Growth::ALL {
+                growth(how, assignor, buckets, &report);
+            }
         }
     }
     if options.full {
@@ -212,9 +248,7 @@ mod tests {
         for assignor in PartitionAssignor::ALL {
             for buckets in [1, BUCKETS] {
                 let world = World::new(case(assignor, buckets, 20, 10, 7));
-                let owned = |targets: &[Partitions]| -> usize {
-                    targets.iter().flat_map(|it| it.values()).map(Vec::len).sum()
-                };
+                let owned = |targets: &[Partitions]| -> usize { targets.iter().map(Partitions::count).sum() };
                 let first: Vec<_> =
                     assignor.assign(&world.spec(None)).into_iter().map(|it| it.into_owned()).collect();
                 assert_eq!((first.len(), owned(&first)), (20, 70));

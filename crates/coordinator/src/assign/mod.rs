@@ -5,6 +5,8 @@
 //! not a map of sets. Strings appear only where a [`GroupSpec`] is filled and where tasks are written out.
 //! Pure: no clock, no chance; equal input gives equal output.
 
+mod levels;
+mod partition_set;
 mod partitions;
 mod range;
 mod spread;
@@ -15,6 +17,7 @@ mod tests;
 #[cfg(test)]
 mod tests_partitions;
 mod uniform;
+mod uniform_mixed;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -23,7 +26,8 @@ use wire::Str;
 
 use table::{Id, Lists, Table};
 
-pub use partitions::{PartitionAssignor, PartitionSpec, Partitions, Subscriber, Topic};
+pub use partition_set::Partitions;
+pub use partitions::{PartitionAssignor, PartitionSpec, Place, Subscriber, Subscription, Topic};
 
 /// The assignors that a group can name in `streams.assignor.name`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

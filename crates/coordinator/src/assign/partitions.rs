@@ -6,13 +6,10 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use super::{range, uniform};
+use super::table::{Id, Table};
+use super::{Member, Partitions, id, range, uniform, uniform_mixed};
 use wire::{Str, Uuid};
-
-/// Partitions by topic id: they ascend, and no topic stands here without any.
-pub type Partitions = BTreeMap<Uuid, Vec<i32>>;
 
 /// The assignors that a member can name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,8 +42,8 @@ impl PartitionAssignor {
     /// that the member has.
     pub fn assign<'a>(self, spec: &PartitionSpec<'a>) -> Vec<Cow<'a, Partitions>> {
         match self {
-            Self::Uniform if spec.homogeneous => uniform::homogeneous(spec),
-            Self::Uniform => uniform::heterogeneous(spec),
+            Self::Uniform if spec.homogeneous => uniform::assign(spec),
+            Self::Uniform => uniform_mixed::assign(spec),
             Self::Range => range::assign(spec),
         }
     }
@@ -59,13 +56,42 @@ pub struct Topic {
     pub partitions: u32,
 }
 
+/// A topic of a [`PartitionSpec`]: its number there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place(pub(super) u32);
+
+/// A set of topics of a [`PartitionSpec`], to which any number of members subscribe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Subscription(pub(super) u32);
+
+/// Topics that the same subscriptions have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Kind(pub(super) u32);
+
+impl Id for Place {
+    fn row(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl Id for Subscription {
+    fn row(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl Id for Kind {
+    fn row(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// A member of a [`PartitionSpec`].
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub struct Subscriber<'a> {
     pub id: &'a Str,
     pub instance: Option<&'a Str>,
-    /// Places of the topics that it subscribes to, ascending.
-    pub topics: Arc<[u32]>,
+    pub subscription: Subscription,
     /// Its present target, if it has one.
     pub target: Option<&'a Partitions>,
 }
@@ -73,8 +99,11 @@ pub struct Subscriber<'a> {
 /// What an assignor decides from.
 #[derive(Debug, Clone)]
 pub struct PartitionSpec<'a> {
-    pub(super) topics: Vec<Topic>,
-    pub(super) members: Vec<Subscriber<'a>>,
+    pub(super) topics: Table<Place, Topic>,
+    /// Their ids as numbers, which compare faster.
+    keys: Table<Place, u128>,
+    pub(super) members: Table<Member, Subscriber<'a>>,
+    subscriptions: BTreeMap<Vec<Place>, Subscription>,
     /// All members subscribe to the same topics. Only a hint: it must be false if they do not.
     pub homogeneous: bool,
 }
@@ -82,59 +111,196 @@ pub struct PartitionSpec<'a> {
 impl<'a> PartitionSpec<'a> {
     /// `topics` ascend by id.
     pub fn new(topics: Vec<Topic>) -> Self {
-        Self { topics, members: Vec::new(), homogeneous: false }
+        Self {
+            keys: Table::new(topics.iter().map(|it| u128::from_be_bytes(it.id.0)).collect()),
+            topics: Table::new(topics),
+            members: Table::new(Vec::new()),
+            subscriptions: BTreeMap::new(),
+            homogeneous: false,
+        }
     }
 
-    /// The number of a topic, by which members name it.
-    pub fn place(&self, topic: Uuid) -> Option<u32> {
-        let place = self.topics.binary_search_by_key(&topic, |it| it.id).ok()?;
-        u32::try_from(place).ok()
+    /// The number of a topic, by which subscriptions name it.
+    pub fn place(&self, topic: Uuid) -> Option<Place> {
+        let place = self.topics.rows().binary_search_by_key(&topic, |it| it.id).ok()?;
+        Some(Place(id(place)))
+    }
+
+    /// A set of topics. The same one is the same subscription.
+    pub fn subscription(&mut self, mut topics: Vec<Place>) -> Subscription {
+        topics.sort_unstable();
+        topics.dedup();
+        let next = Subscription(id(self.subscriptions.len()));
+        *self.subscriptions.entry(topics).or_insert(next)
     }
 
     pub fn add(&mut self, member: Subscriber<'a>) {
         self.members.push(member);
     }
 
-    pub(super) fn topic(&self, place: u32) -> Option<&Topic> {
-        self.topics.get(usize::try_from(place).ok()?)
-    }
-
-    /// Per topic and partition: a cell each, all `empty`.
-    pub(super) fn cells<T: Clone>(&self, empty: T) -> Vec<Vec<T>> {
-        let cells = |topic: &Topic| vec![empty.clone(); usize::try_from(topic.partitions).unwrap_or(0)];
-        self.topics.iter().map(cells).collect()
-    }
-}
-
-/// Takes partitions of ascending topics, in ascending order, for members in any order.
-pub(super) struct Builder {
-    members: Vec<Vec<(Uuid, Vec<i32>)>>,
-}
-
-impl Builder {
-    pub(super) fn new(members: usize) -> Self {
-        Self { members: vec![Vec::new(); members] }
-    }
-
-    pub(super) fn push(&mut self, member: usize, topic: Uuid, partitions: impl IntoIterator<Item = i32>) {
-        let Some(topics) = self.members.get_mut(member) else { return };
-        match topics.last_mut() {
-            Some((last, list)) if *last == topic => list.extend(partitions),
-            Some(_) | None => topics.push((topic, partitions.into_iter().collect())),
+    /// The topics of each subscription, ascending.
+    pub(super) fn subscribed(&self) -> Table<Subscription, &[Place]> {
+        let mut all = Table::filled(self.subscriptions.len(), &[][..]);
+        for (topics, subscription) in &self.subscriptions {
+            all[*subscription] = topics.as_slice();
         }
+        all
     }
 
-    pub(super) fn build<'a>(self, spec: &PartitionSpec<'a>) -> Vec<Cow<'a, Partitions>> {
-        let built = self.members.into_iter().zip(&spec.members).map(|(topics, member)| {
-            let is_same = |known: &&Partitions| {
-                known.len() == topics.len()
-                    && known.iter().zip(&topics).all(|(a, b)| *a.0 == b.0 && *a.1 == b.1)
-            };
-            match member.target.filter(is_same) {
-                Some(known) => Cow::Borrowed(known),
-                None => Cow::Owned(topics.into_iter().collect()),
+    /// How many members have each subscription.
+    pub(super) fn subscribers(&self) -> Table<Subscription, u32> {
+        let mut all = Table::filled(self.subscriptions.len(), 0);
+        self.members.rows().iter().for_each(|it| all[it.subscription] += 1);
+        all
+    }
+
+    /// A number for each partition of each topic: those of a topic begin at its row, those of all end at the last one.
+    pub(super) fn starts(&self) -> Table<Place, usize> {
+        let mut end = 0_usize;
+        let mut starts = vec![0];
+        for topic in self.topics.rows() {
+            end += topic.partitions as usize;
+            starts.push(end);
+        }
+        Table::new(starts)
+    }
+
+    pub(super) fn finder<'s>(&'s self, subscribed: &'s [Place]) -> Finder<'s> {
+        Finder { keys: &self.keys, rest: subscribed }
+    }
+
+    /// The target that the member has, if it is this.
+    pub(super) fn known(&self, member: &Subscriber<'a>, pieces: &[Piece]) -> Option<&'a Partitions> {
+        let is_same = |known: &&Partitions| {
+            let mut pieces = pieces.iter();
+            let mut rest = Piece { place: Place(0), start: 0, end: 0 };
+            known.len() <= pieces.len()
+                && known.iter().all(|(topic, partitions)| {
+                    let mut left = partitions;
+                    while !left.is_empty() {
+                        if rest.is_empty() {
+                            let Some(next) = pieces.next() else { return false };
+                            rest = *next;
+                        }
+                        if self.topics[rest.place].id != topic {
+                            return false;
+                        }
+                        let Some(others) = rest.take_from(left) else { return false };
+                        left = others;
+                    }
+                    rest.is_empty()
+                })
+                && pieces.next().is_none()
+        };
+        member.target.filter(is_same)
+    }
+
+    pub(super) fn partitions(&self, pieces: &[Piece]) -> Partitions {
+        let count = pieces.iter().map(|it| it.len() as usize).sum();
+        let mut all = Partitions::with_capacity(pieces.len(), count);
+        let mut last = None;
+        for piece in pieces {
+            if last == Some(piece.place) {
+                all.extend(piece.partitions());
+            } else {
+                all.begin(self.topics[piece.place].id, piece.partitions());
             }
-        });
-        built.collect()
+            last = Some(piece.place);
+        }
+        all
+    }
+}
+
+/// Topics by what subscriptions have them, so that nobody looks at the members of each topic.
+pub(super) struct Kinds {
+    pub(super) of: Table<Place, Kind>,
+    /// Those that have members; a topic that nobody subscribes to has none.
+    pub(super) subscriptions: Table<Kind, Vec<Subscription>>,
+}
+
+impl Kinds {
+    pub(super) fn new(
+        spec: &PartitionSpec<'_>,
+        subscribed: &Table<Subscription, &[Place]>,
+        subscribers: &Table<Subscription, u32>,
+    ) -> Self {
+        let mut having: Table<Place, Vec<Subscription>> = Table::filled(spec.topics.len(), Vec::new());
+        for (number, topics) in (0..).map(Subscription).zip(subscribed.rows()) {
+            if subscribers[number] > 0 {
+                topics.iter().for_each(|it| having[*it].push(number));
+            }
+        }
+        let mut numbers: BTreeMap<Vec<Subscription>, Kind> = BTreeMap::new();
+        let mut of = Vec::with_capacity(spec.topics.len());
+        for one in having.into_rows() {
+            let next = Kind(id(numbers.len()));
+            of.push(*numbers.entry(one).or_insert(next));
+        }
+        let mut subscriptions = Table::filled(numbers.len(), Vec::new());
+        for (one, number) in numbers {
+            subscriptions[number] = one;
+        }
+        Self { of: Table::new(of), subscriptions }
+    }
+}
+
+/// Finds topics of a subscription, asked for in ascending order.
+pub(super) struct Finder<'s> {
+    keys: &'s Table<Place, u128>,
+    rest: &'s [Place],
+}
+
+impl Finder<'_> {
+    #[inline]
+    pub(super) fn find(&mut self, topic: Uuid) -> Option<Place> {
+        let topic = u128::from_be_bytes(topic.0);
+        let mut step = 1;
+        // Strides that double: near topics are found at once, far ones in logarithmic time.
+        while let Some(place) = self.rest.get(step - 1) {
+            if self.keys[*place] >= topic {
+                break;
+            }
+            self.rest = self.rest.get(step..).unwrap_or_default();
+            step *= 2;
+        }
+        if step > 1 {
+            let near = self.rest.get(..step).unwrap_or(self.rest);
+            let at = near.partition_point(|it| self.keys[*it] < topic);
+            self.rest = self.rest.get(at..).unwrap_or_default();
+        }
+        self.rest.first().copied().filter(|it| self.keys[*it] == topic)
+    }
+}
+
+/// Partitions of a topic that follow each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Piece {
+    pub(super) place: Place,
+    pub(super) start: u32,
+    pub(super) end: u32,
+}
+
+impl Piece {
+    pub(super) fn len(self) -> u32 {
+        self.end - self.start
+    }
+
+    pub(super) fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+
+    pub(super) fn partitions(self) -> impl Iterator<Item = i32> {
+        (self.start..self.end).map(u32::cast_signed)
+    }
+
+    /// Takes from both what they have in common at their beginning; `None` if they begin differently.
+    fn take_from<'l>(&mut self, list: &'l [i32]) -> Option<&'l [i32]> {
+        let (first, count) = (*list.first()?, list.len().min(self.len() as usize));
+        let (head, rest) = list.split_at_checked(count)?;
+        // The list ascends, so it has no gaps if its ends are that far apart.
+        let is_same = first == self.start.cast_signed()
+            && head.last().is_some_and(|last| last.wrapping_sub(first).cast_unsigned() + 1 == id(count));
+        self.start += id(count);
+        is_same.then_some(rest)
     }
 }

@@ -31,6 +31,16 @@ impl<I: Id, T> Table<I, T> {
     pub(super) fn rows(&self) -> &[T] {
         &self.rows
     }
+
+    pub(super) fn into_rows(self) -> Vec<T> {
+        self.rows
+    }
+}
+
+impl<I, T> Default for Table<I, T> {
+    fn default() -> Self {
+        Self { rows: Vec::new(), id: PhantomData }
+    }
 }
 
 impl<I: Id, T: Clone> Table<I, T> {

@@ -66,13 +66,13 @@ pub(super) fn write_assignment(
     metadata: &Bytes,
 ) -> Result<Bytes, Malformed> {
     let version = version::<ConsumerProtocolAssignment>(metadata)?;
-    let topics: BTreeMap<&str, &Vec<i32>> = partitions
+    let topics: BTreeMap<&str, &[i32]> = partitions
         .iter()
-        .filter_map(|(id, partitions)| Some((&*image.topic_by_id(*id)?.name, partitions)))
+        .filter_map(|(id, partitions)| Some((&*image.topic_by_id(id)?.name, partitions)))
         .collect();
     let assigned_partitions = topics
         .into_iter()
-        .map(|(name, partitions)| TopicPartition { topic: Str::from(name), partitions: partitions.clone() })
+        .map(|(name, partitions)| TopicPartition { topic: Str::from(name), partitions: partitions.to_vec() })
         .collect();
     let assignment = ConsumerProtocolAssignment { assigned_partitions, user_data: None };
     let mut writer = Writer::new();
@@ -96,7 +96,7 @@ fn read<M: Message>(bytes: &Bytes) -> Result<M, Malformed> {
 
 fn by_id(image: &Image, topics: &[(Str, Vec<i32>)]) -> Partitions {
     let id = |name: &Str| Some(image.topic(name.as_str()?)?.id);
-    partitions(topics.iter().filter_map(|(name, list)| Some((id(name)?, list.clone()))))
+    partitions(topics.iter().filter_map(|(name, list)| Some((id(name)?, list.as_slice()))))
 }
 
 #[cfg(test)]

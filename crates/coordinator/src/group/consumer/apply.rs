@@ -4,6 +4,7 @@
 //! can meet nothing. What can't happen even then is asserted: the shard then stops and is loaded again.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::partitions::{Held, partitions};
 use super::{ClassicMember, ConsumerGroup, Current, MemberMetadata, MemberState, Resolved};
@@ -43,7 +44,12 @@ impl ConsumerGroup {
         };
         let member_id = member_id.detach();
         self.forget_metadata(&member_id);
-        let metadata = metadata(value);
+        let mut metadata = metadata(value);
+        metadata.topic_names = self.shared_names(&metadata.topic_names).clone();
+        // A member of whom only record 8 came has no names either.
+        if !metadata.topic_names.is_empty() {
+            *self.topic_names.entry(metadata.topic_names.clone()).or_default() += 1;
+        }
         self.subscriptions.add(&metadata);
         if let Some(instance) = &metadata.instance_id {
             self.instances.insert(instance.clone(), member_id.clone());
@@ -54,6 +60,12 @@ impl ConsumerGroup {
     fn forget_metadata(&mut self, member_id: &Str) {
         let Some(member) = self.members.get(member_id) else { return };
         self.subscriptions.remove(&member.metadata);
+        if let Some(users) = self.topic_names.get_mut(&member.metadata.topic_names) {
+            *users -= 1;
+            if *users == 0 {
+                self.topic_names.remove(&member.metadata.topic_names);
+            }
+        }
         // Another member may have taken the instance over.
         if let Some(instance) = &member.metadata.instance_id
             && self.instances.get(instance) == Some(member_id)
@@ -90,7 +102,8 @@ impl ConsumerGroup {
             self.targets.remove(member_id);
             return;
         };
-        let target = partitions(value.topic_partitions.iter().map(|it| (it.topic_id, it.partitions.clone())));
+        let target =
+            partitions(value.topic_partitions.iter().map(|it| (it.topic_id, it.partitions.as_slice())));
         self.targets.insert(member_id.detach(), target);
     }
 
@@ -152,7 +165,7 @@ fn metadata(value: &ConsumerGroupMemberMetadataValue) -> MemberMetadata {
         client_id: value.client_id.detach(),
         client_host: value.client_host.detach(),
         rebalance_timeout_ms: value.rebalance_timeout_ms,
-        topic_names: value.subscribed_topic_names.iter().map(Str::detach).collect(),
+        topic_names: Arc::new(value.subscribed_topic_names.iter().map(Str::detach).collect()),
         topic_regex: value.subscribed_topic_regex.as_ref().map(Str::detach).unwrap_or_default(),
         server_assignor: value.server_assignor.as_ref().map(Str::detach),
         classic,

@@ -16,6 +16,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::heartbeat::{check_size, new_id};
 use super::image::{Policy, settings};
@@ -145,7 +146,7 @@ fn metadata(
         client_id: caller.client_id.clone(),
         client_host: caller.client_host.clone(),
         rebalance_timeout_ms: if timeout == -1 { known.rebalance_timeout_ms } else { timeout },
-        topic_names: subscription.topics.iter().cloned().collect(),
+        topic_names: Arc::new(subscription.topics.iter().cloned().collect()),
         topic_regex: Str::default(),
         server_assignor: known.server_assignor.clone(),
         classic: Some(ClassicMember { session_timeout_ms: request.session_timeout_ms, protocols }),

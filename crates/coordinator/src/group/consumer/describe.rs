@@ -5,8 +5,8 @@ use super::partitions::Partitions;
 use super::{ConsumerGroup, ConsumerMember};
 use crate::group::step::Step;
 use catalog::Image;
+use wire::Str;
 use wire::consumer_group_describe::response as described;
-use wire::{Str, Uuid};
 
 /// Member types of version 1 (KIP-1099).
 const CLASSIC: i8 = 0;
@@ -28,7 +28,6 @@ pub fn describe(step: &Step<'_>, group_id: &Str, group: &ConsumerGroup) -> descr
 
 fn member(image: &Image, id: &Str, it: &ConsumerMember, target: Option<&Partitions>) -> described::Member {
     let metadata = &it.metadata;
-    let target = target.into_iter().flatten();
     described::Member {
         member_id: id.clone(),
         instance_id: metadata.instance_id.clone(),
@@ -38,17 +37,18 @@ fn member(image: &Image, id: &Str, it: &ConsumerMember, target: Option<&Partitio
         client_host: metadata.client_host.clone(),
         subscribed_topic_names: metadata.topic_names.iter().cloned().collect(),
         subscribed_topic_regex: Some(metadata.topic_regex.clone()),
-        assignment: assignment(image, it.current.held()),
-        target_assignment: assignment(image, target.map(|(topic, it)| (*topic, it.clone()))),
+        assignment: assignment(image, &it.current.held()),
+        target_assignment: target.map(|it| assignment(image, it)).unwrap_or_default(),
         member_type: if metadata.classic.is_some() { CLASSIC } else { CONSUMER },
         ..Default::default()
     }
 }
 
 /// Topics that do not exist any more have no name and are left out.
-fn assignment(image: &Image, topics: impl IntoIterator<Item = (Uuid, Vec<i32>)>) -> described::Assignment {
-    let topics = topics.into_iter().filter_map(|(topic_id, partitions)| {
+fn assignment(image: &Image, partitions: &Partitions) -> described::Assignment {
+    let topics = partitions.iter().filter_map(|(topic_id, partitions)| {
         let topic_name = Str::from(&*image.topic_by_id(topic_id)?.name);
+        let partitions = partitions.to_vec();
         Some(described::TopicPartitions { topic_id, topic_name, partitions, ..Default::default() })
     });
     described::Assignment { topic_partitions: topics.collect(), ..Default::default() }

@@ -15,6 +15,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::image::settings;
 use super::place::Place;
@@ -195,7 +196,7 @@ fn metadata<'m>(
     let is_same = keeps(&request.instance_id, &known.instance_id)
         && keeps(&request.rack_id, &known.rack_id)
         && keeps(&request.server_assignor, &known.server_assignor)
-        && names.as_ref().is_none_or(|it| *it == known.topic_names)
+        && names.as_ref().is_none_or(|it| *it == *known.topic_names)
         && request.subscribed_topic_regex.as_ref().is_none_or(|it| *it == known.topic_regex)
         && [known.rebalance_timeout_ms, -1].contains(&request.rebalance_timeout_ms)
         && known.client_id == caller.client_id
@@ -212,7 +213,7 @@ fn metadata<'m>(
         client_id: caller.client_id.clone(),
         client_host: caller.client_host.clone(),
         rebalance_timeout_ms: if timeout == -1 { known.rebalance_timeout_ms } else { timeout },
-        topic_names: names.unwrap_or_else(|| known.topic_names.clone()),
+        topic_names: names.map_or_else(|| known.topic_names.clone(), Arc::new),
         topic_regex: request.subscribed_topic_regex.clone().unwrap_or_else(|| known.topic_regex.clone()),
         server_assignor: or_known(&request.server_assignor, &known.server_assignor),
         classic: None,

@@ -150,11 +150,11 @@ impl Rhythm<'_> {
         let holds = |other: &ConsumerMember| {
             let held = [&other.current.assigned, &other.current.pending];
             target.iter().any(|(topic, partitions)| {
-                let is_missing = |it: &&i32| !self.member.current.assigned.contains(*topic, **it);
+                let is_missing = |it: &&i32| !self.member.current.assigned.contains(topic, **it);
                 partitions
                     .iter()
                     .filter(is_missing)
-                    .any(|it| held.iter().any(|held| held.contains(*topic, *it)))
+                    .any(|it| held.iter().any(|held| held.contains(topic, *it)))
             })
         };
         let mut first: Option<Millis> = None;

@@ -37,6 +37,7 @@ mod upgrade;
 mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -82,6 +83,8 @@ pub struct ConsumerGroup {
     /// Member id by instance id.
     instances: BTreeMap<Str, Str>,
     subscriptions: Subscriptions,
+    /// Sets of topics that members name, with how many do.
+    topic_names: BTreeMap<Arc<BTreeSet<Str>>, usize>,
     holders: Holders,
 }
 
@@ -100,7 +103,8 @@ pub struct MemberMetadata {
     pub client_id: Str,
     pub client_host: Str,
     pub rebalance_timeout_ms: i32,
-    pub topic_names: BTreeSet<Str>,
+    /// Members of a group that name the same topics share one set.
+    pub topic_names: Arc<BTreeSet<Str>>,
     /// Empty: none.
     pub topic_regex: Str,
     pub server_assignor: Option<Str>,
@@ -123,7 +127,7 @@ impl Default for MemberMetadata {
             client_id: Str::default(),
             client_host: Str::default(),
             rebalance_timeout_ms: -1,
-            topic_names: BTreeSet::new(),
+            topic_names: Arc::default(),
             topic_regex: Str::default(),
             server_assignor: None,
             classic: None,
@@ -218,6 +222,7 @@ impl Default for ConsumerGroup {
             resolved: BTreeMap::new(),
             instances: BTreeMap::new(),
             subscriptions: Subscriptions::default(),
+            topic_names: BTreeMap::new(),
             holders: Holders::default(),
         }
     }
@@ -243,6 +248,11 @@ impl ConsumerGroup {
 
     pub fn subscriptions(&self) -> &Subscriptions {
         &self.subscriptions
+    }
+
+    /// The set that members of the group share, if these names are those of one; else the names themselves.
+    fn shared_names<'n>(&'n self, names: &'n Arc<BTreeSet<Str>>) -> &'n Arc<BTreeSet<Str>> {
+        self.topic_names.get_key_value(names).map_or(names, |it| it.0)
     }
 
     /// The member that has this instance id.
@@ -285,9 +295,7 @@ impl ConsumerGroup {
 
     /// Whether the member waits for a partition that somebody else still holds (18.4).
     fn waits_for_others(&self, member_id: &Str, member: &ConsumerMember) -> bool {
-        let target = self.target(member_id).into_iter().flatten();
-        let mut partitions = target.flat_map(|(topic, list)| list.iter().map(move |it| (*topic, *it)));
-        partitions.any(|(topic, partition)| {
+        self.target(member_id).into_iter().flat_map(Partitions::each).any(|(topic, partition)| {
             !member.current.assigned.contains(topic, partition) && self.holders.is_held(topic, partition)
         })
     }

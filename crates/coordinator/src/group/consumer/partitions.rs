@@ -10,13 +10,22 @@ use wire::Uuid;
 pub use crate::assign::Partitions;
 
 /// Puts partitions of any order, with doubles or empty topics, into form.
-pub(in crate::group) fn partitions(topics: impl IntoIterator<Item = (Uuid, Vec<i32>)>) -> Partitions {
+pub(in crate::group) fn partitions<'a>(topics: impl IntoIterator<Item = (Uuid, &'a [i32])>) -> Partitions {
+    let mut topics: Vec<(Uuid, &[i32])> = topics.into_iter().collect();
+    let in_form = topics.iter().all(|it| it.1.is_sorted_by(|a, b| a < b));
+    if in_form && topics.is_sorted_by(|a, b| a.0 < b.0) {
+        // As our own records have them.
+        let mut all = Partitions::with_capacity(topics.len(), topics.iter().map(|it| it.1.len()).sum());
+        topics.iter().for_each(|(topic, list)| all.push(*topic, list.iter().copied()));
+        return all;
+    }
+    topics.sort_by_key(|it| it.0);
     let mut all = Partitions::new();
-    for (topic, partitions) in topics.into_iter().filter(|(_, partitions)| !partitions.is_empty()) {
-        let list = all.entry(topic).or_default();
-        list.extend(partitions);
+    for same in topics.chunk_by(|a, b| a.0 == b.0) {
+        let mut list: Vec<i32> = same.iter().flat_map(|it| it.1).copied().collect();
         list.sort_unstable();
         list.dedup();
+        same.first().into_iter().for_each(|it| all.push(it.0, list.iter().copied()));
     }
     all
 }
@@ -62,7 +71,7 @@ impl Held {
 
     /// The partitions alone.
     pub fn partitions(&self) -> Partitions {
-        self.topics().map(|(topic, it)| (topic, it.keys().copied().collect())).collect()
+        self.topics().map(|(topic, it)| (topic, it.keys().copied())).collect()
     }
 
     /// The same partitions, all with this epoch.
@@ -74,12 +83,12 @@ impl Held {
 
     /// Whether some partition of `owned` stands here.
     pub fn meets(&self, owned: &Partitions) -> bool {
-        owned.iter().any(|(topic, partitions)| partitions.iter().any(|it| self.contains(*topic, *it)))
+        owned.iter().any(|(topic, partitions)| partitions.iter().any(|it| self.contains(topic, *it)))
     }
 
     /// Whether each partition of `owned` stands here.
     pub fn covers(&self, owned: &Partitions) -> bool {
-        owned.iter().all(|(topic, partitions)| partitions.iter().all(|it| self.contains(*topic, *it)))
+        owned.iter().all(|(topic, partitions)| partitions.iter().all(|it| self.contains(topic, *it)))
     }
 }
 

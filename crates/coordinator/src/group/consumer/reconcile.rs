@@ -70,10 +70,10 @@ impl Reconciliation<'_> {
     fn plan(&self) -> Plan {
         let mut plan = Plan::default();
         let held = self.current.assigned.topics().map(|(topic, _)| topic);
-        let topics: BTreeSet<Uuid> = self.target.keys().copied().chain(held).collect();
+        let topics: BTreeSet<Uuid> = self.target.topics().chain(held).collect();
         let wanted: Vec<Uuid> = topics.into_iter().filter(|topic| (self.subscribes)(*topic)).collect();
         let target = |topic: Uuid| match wanted.binary_search(&topic) {
-            Ok(_) => self.target.get(&topic).map_or(&[][..], Vec::as_slice),
+            Ok(_) => self.target.get(topic).unwrap_or_default(),
             Err(_) => &[],
         };
         for (topic, partition, epoch) in self.current.assigned.iter() {

@@ -70,8 +70,8 @@ pub(super) fn target_metadata(group_id: &Str, assignment_epoch: i32, assignment_
 /// Record 7.
 pub(super) fn target(group_id: &Str, member_id: &Str, partitions: &Partitions) -> Record {
     let topics = partitions.iter().map(|(topic_id, partitions)| target_value::TopicPartition {
-        topic_id: *topic_id,
-        partitions: partitions.clone(),
+        topic_id,
+        partitions: partitions.to_vec(),
         ..Default::default()
     });
     let value =

@@ -75,7 +75,7 @@ fn check_assignor(image: &Image, request: &ConsumerGroupHeartbeatRequest) -> Res
 /// What the member says that it owns; `None` if it does not say.
 pub(super) fn owned(request: &ConsumerGroupHeartbeatRequest) -> Option<Partitions> {
     let topics = request.topic_partitions.as_ref()?;
-    Some(partitions(topics.iter().map(|it| (it.topic_id, it.partitions.clone()))))
+    Some(partitions(topics.iter().map(|it| (it.topic_id, it.partitions.as_slice()))))
 }
 
 /// 12.12: a request that tells all that a member can tell, as after a lost response.

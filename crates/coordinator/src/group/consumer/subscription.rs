@@ -33,7 +33,7 @@ struct Counts {
 
 impl Subscriptions {
     pub(super) fn add(&mut self, member: &MemberMetadata) {
-        for topic in &member.topic_names {
+        for topic in &*member.topic_names {
             count(&mut self.topics, topic).names += 1;
         }
         if !member.topic_regex.is_empty() {
@@ -49,7 +49,7 @@ impl Subscriptions {
     }
 
     pub(super) fn remove(&mut self, member: &MemberMetadata) {
-        for topic in &member.topic_names {
+        for topic in &*member.topic_names {
             self.change_topic(topic, |it| it.names -= 1);
         }
         uncount(&mut self.regexes, &member.topic_regex);

@@ -10,11 +10,11 @@ use super::place::Place;
 use super::records;
 use super::subscription::{Subscriptions, Wanted};
 use super::{ConsumerGroup, MemberMetadata};
-use crate::assign::{PartitionAssignor, PartitionSpec, Subscriber, Topic};
+use crate::assign::{self, PartitionAssignor, PartitionSpec, Subscriber, Subscription, Topic};
 use crate::machine::Millis;
 use catalog::Image;
+use wire::Str;
 use wire::consumer_offsets::Record;
-use wire::{Str, Uuid};
 
 /// Where a member goes.
 pub(super) struct Goal<'a> {
@@ -36,35 +36,45 @@ pub(super) struct Assignment<'a> {
 
 impl<'a> Assignment<'a> {
     /// The target of each member, in the order of their ids.
-    pub(super) fn compute(&self) -> BTreeMap<&'a Str, Cow<'a, Partitions>> {
+    pub(super) fn compute(&self) -> Vec<(&'a Str, Cow<'a, Partitions>)> {
         let members = self.members();
-        let topics = self.topics();
-        let mut spec = PartitionSpec::new(topics.values().copied().collect());
-        // Members mostly come in few kinds, and each kind looks up its topics once.
-        let mut kinds: BTreeMap<_, Arc<[u32]>> = BTreeMap::new();
+        let mut spec = PartitionSpec::new(self.topics());
+        // Members mostly come in few kinds, and each kind looks up its topics once. Names are the same if they are
+        // the same set in memory: nobody compares thousands of them for each of thousands of members.
+        let mut kinds: BTreeMap<_, Subscription> = BTreeMap::new();
         for (id, metadata) in &members {
-            let kind = (&metadata.topic_names, &metadata.topic_regex);
-            let wanted = kinds.entry(kind).or_insert_with(|| self.wanted(metadata, &spec));
+            let names = match *id == self.member_id {
+                true => self.group.shared_names(&metadata.topic_names),
+                false => &metadata.topic_names,
+            };
+            let kind = ((!names.is_empty()).then(|| Arc::as_ptr(names)), &metadata.topic_regex);
+            let subscription = *kinds.entry(kind).or_insert_with(|| {
+                let topics = self.wanted(metadata, &spec);
+                spec.subscription(topics)
+            });
             spec.add(Subscriber {
                 id,
                 instance: metadata.instance_id.as_ref(),
-                topics: wanted.clone(),
+                subscription,
                 target: self.group.target(self.known_id(id)),
             });
         }
         spec.homogeneous = self.subscriptions.is_homogeneous(members.len());
         let targets = self.assignor.assign(&spec);
-        members.into_keys().zip(targets).collect()
+        members.into_iter().map(|it| it.0).zip(targets).collect()
     }
 
-    /// All members after this heartbeat.
-    fn members(&self) -> BTreeMap<&'a Str, &'a MemberMetadata> {
-        let mut members: BTreeMap<_, _> =
-            self.group.members.iter().map(|(id, it)| (id, &it.metadata)).collect();
-        if let Place::Replaces(old, _) = self.place {
-            members.remove(old);
-        }
-        members.insert(self.member_id, self.metadata);
+    /// All members after this heartbeat, by id.
+    fn members(&self) -> Vec<(&'a Str, &'a MemberMetadata)> {
+        let replaced = match self.place {
+            Place::Replaces(old, _) => Some(old),
+            Place::New | Place::Known(_) => None,
+        };
+        let is_other = |id: &Str| id != self.member_id && Some(id) != replaced;
+        let others = self.group.members.iter().filter(|(id, _)| is_other(id));
+        let mut members: Vec<_> = others.map(|(id, it)| (id, &it.metadata)).collect();
+        let place = members.partition_point(|(id, _)| *id < self.member_id);
+        members.insert(place, (self.member_id, self.metadata));
         members
     }
 
@@ -73,29 +83,27 @@ impl<'a> Assignment<'a> {
     }
 
     /// Subscribed topics that exist, by id.
-    fn topics(&self) -> BTreeMap<Uuid, Topic> {
+    fn topics(&self) -> Vec<Topic> {
         let known = self.subscriptions.topics().filter_map(|name| self.image.topic(name.as_str()?));
         let topic = |it: &catalog::Topic| Topic {
             id: it.id,
             partitions: u32::try_from(it.partitions.len()).unwrap_or(u32::MAX),
         };
-        known.map(|it| (it.id, topic(it))).collect()
+        let mut topics: Vec<Topic> = known.map(topic).collect();
+        topics.sort_unstable_by_key(|it| it.id);
+        topics
     }
 
-    fn wanted(&self, metadata: &MemberMetadata, spec: &PartitionSpec<'_>) -> Arc<[u32]> {
+    fn wanted(&self, metadata: &MemberMetadata, spec: &PartitionSpec<'_>) -> Vec<assign::Place> {
         let names = Wanted::new(metadata, &self.group.resolved).topics();
-        let ids = names.filter_map(|name| Some(self.image.topic(name.as_str()?)?.id));
-        let mut places: Vec<u32> = ids.filter_map(|id| spec.place(id)).collect();
-        places.sort_unstable();
-        places.dedup();
-        places.into()
+        names.filter_map(|name| spec.place(self.image.topic(name.as_str()?)?.id)).collect()
     }
 
     /// 14.3: record 7 for each member whose target is new or another one, then record 6.
     pub(super) fn records(
         &self,
         group_id: &Str,
-        targets: &BTreeMap<&'a Str, Cow<'a, Partitions>>,
+        targets: &[(&'a Str, Cow<'a, Partitions>)],
         epoch: i32,
         now: Millis,
     ) -> Vec<Record> {

@@ -98,7 +98,8 @@ impl<'a> Update<'a> {
         if let Some(gone) = &regexes.tombstone {
             records.push(records::regex_tombstone(self.group_id, gone));
         }
-        let names_changed = old.map_or(&BTreeSet::new(), |it| &it.topic_names) != &self.metadata.topic_names;
+        let names_changed =
+            old.map_or(&BTreeSet::new(), |it| &*it.topic_names) != &*self.metadata.topic_names;
         let is_due =
             self.needs_target || self.is_due(names_changed, &regexes, is_changed.then_some(&*subscriptions));
         let bump = self.bump(is_due, &subscriptions, hashes, &mut records);
@@ -213,7 +214,8 @@ impl<'a> Update<'a> {
         };
         let mut targets = assignment.compute();
         records.extend(assignment.records(self.group_id, &targets, epoch, self.now));
-        let own = targets.remove(self.member_id).unwrap_or_default();
+        let own = targets.binary_search_by_key(&self.member_id, |it| it.0);
+        let own = own.map(|it| targets.swap_remove(it).1).unwrap_or_default();
         Goal { epoch, partitions: Cow::Owned(own.into_owned()) }
     }
 

@@ -14,6 +14,7 @@
 //! what it has, so others may get its partitions while it reads them; here it must first give them up.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::image::Policy;
 use super::partitions::{Held, Partitions};
@@ -134,7 +135,7 @@ fn members(step: &Step<'_>, live: &Live) -> Result<Option<Vec<Taken>>, Malformed
             client_id: it.client_id,
             client_host: it.client_host,
             rebalance_timeout_ms: it.rebalance_timeout_ms,
-            topic_names: subscription.topics.into_iter().collect(),
+            topic_names: Arc::new(subscription.topics.into_iter().collect()),
             topic_regex: Str::default(),
             server_assignor: None,
             classic: Some(ClassicMember {
@@ -167,23 +168,23 @@ fn records_of(group_id: &Str, generation: i32, hash: i64, members: &[Taken]) -> 
 fn currents(generation: i32, members: &[Taken]) -> Vec<Current> {
     let mut owners: BTreeMap<(Uuid, i32), &Str> = BTreeMap::new();
     for member in members {
-        each(&member.owned, |place| {
+        member.owned.each().for_each(|place| {
             owners.entry(place).or_insert(&member.id);
         });
     }
     for member in members {
-        each(&member.assignment, |place| {
+        member.assignment.each().for_each(|place| {
             owners.entry(place).or_insert(&member.id);
         });
     }
     let current = |member: &Taken| {
         let is_own = |place| owners.get(&place) == Some(&&member.id);
         let (mut assigned, mut pending, mut waits) = (Held::default(), Held::default(), false);
-        each(&member.assignment, |(topic, partition)| match is_own((topic, partition)) {
+        member.assignment.each().for_each(|(topic, partition)| match is_own((topic, partition)) {
             true => assigned.insert(topic, partition, generation),
             false => waits = true,
         });
-        each(&member.owned, |(topic, partition)| {
+        member.owned.each().for_each(|(topic, partition)| {
             if is_own((topic, partition)) && !assigned.contains(topic, partition) {
                 pending.insert(topic, partition, generation);
             }
@@ -196,10 +197,4 @@ fn currents(generation: i32, members: &[Taken]) -> Vec<Current> {
         Current { epoch: generation, previous_epoch: generation, state, assigned, pending }
     };
     members.iter().map(current).collect()
-}
-
-fn each(partitions: &Partitions, mut act: impl FnMut((Uuid, i32))) {
-    for (topic, list) in partitions {
-        list.iter().for_each(|it| act((*topic, *it)));
-    }
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::ConsumerGroup;
+use super::partitions::Partitions;
 use wire::{Str, Uuid};
 
 /// A partition of a member's target that it does not have.
@@ -26,9 +27,7 @@ impl ConsumerGroup {
         }
         let mut waits: BTreeMap<&Str, Vec<Wait>> = BTreeMap::new();
         for (id, member) in &self.members {
-            let target = self.targets.get(id).into_iter().flatten();
-            let wanted = target.flat_map(|(topic, it)| it.iter().map(move |partition| (*topic, *partition)));
-            for (topic, partition) in wanted {
+            for (topic, partition) in self.targets.get(id).into_iter().flat_map(Partitions::each) {
                 if !member.current.assigned.contains(topic, partition) {
                     let holders = holders.get(&(topic, partition)).into_iter().flatten();
                     let holders = holders.filter(|it| **it != id).map(|it| (*it).clone()).collect();

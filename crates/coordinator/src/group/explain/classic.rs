@@ -34,8 +34,6 @@ fn member(step: &Step<'_>, group_id: &Str, live: &Live, id: &Str, it: &Member) -
     let is_readable = live.state == State::Stable && live.is_of_consumers();
     let assigned = is_readable.then(|| embedded::read_assignment(&it.assignment, step.image).ok().flatten());
     let assigned = assigned.flatten().unwrap_or_default();
-    let assigned =
-        assigned.into_iter().flat_map(|(topic, it)| it.into_iter().map(move |index| (topic, index)));
     told::Member {
         member_id: id.clone(),
         instance_id: it.instance_id.clone(),
@@ -48,7 +46,7 @@ fn member(step: &Step<'_>, group_id: &Str, live: &Live, id: &Str, it: &Member) -
         session_ends: session.map_or(-1, |it| it.1),
         revoke_since: -1,
         revoke_until: -1,
-        assigned: partitions(step, assigned),
+        assigned: partitions(step, assigned.each()),
         ..Default::default()
     }
 }

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::{partitions, read_topics, topic_name};
-use crate::group::consumer::partitions::Partitions;
 use crate::group::consumer::{ConsumerGroup, ConsumerMember, MemberState, Wait};
 use crate::group::history::consumer::held;
 use crate::group::step::Step;
 use crate::group::why;
 use wire::explain_group::response as told;
-use wire::{ExplainGroupResponse, Str, Uuid};
+use wire::{ExplainGroupResponse, Str};
 
 pub(super) fn explain(
     step: &Step<'_>,
@@ -52,14 +51,10 @@ fn member(
         revoke_until: revocation.map_or(-1, |it| it.1),
         assigned: partitions(step, held(&it.current.assigned)),
         pending: partitions(step, held(&it.current.pending)),
-        target: group.target(id).map_or_else(Default::default, |it| partitions(step, all(it))),
+        target: group.target(id).map_or_else(Default::default, |it| partitions(step, it.each())),
         waits_for: waits.get(id).into_iter().flatten().map(|it| wait(step, it)).collect(),
         ..Default::default()
     }
-}
-
-fn all(target: &Partitions) -> impl Iterator<Item = (Uuid, i32)> {
-    target.iter().flat_map(|(topic, it)| it.iter().map(move |partition| (*topic, *partition)))
 }
 
 fn state_name(state: MemberState) -> &'static str {

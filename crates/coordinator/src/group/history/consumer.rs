@@ -102,7 +102,7 @@ fn changes(known: &MemberMetadata, value: &ConsumerGroupMemberMetadataValue) -> 
     let names: BTreeSet<Str> = value.subscribed_topic_names.iter().cloned().collect();
     let regex = value.subscribed_topic_regex.clone().unwrap_or_default();
     let mut parts = Vec::new();
-    if known.topic_names != names || known.topic_regex != regex {
+    if *known.topic_names != names || known.topic_regex != regex {
         parts.push(format!("reads {}", reads(value)));
     }
     let is_classic = value.classic_member_metadata.is_some();
@@ -146,14 +146,14 @@ fn target(
     known: Option<&Partitions>,
     value: &ConsumerGroupTargetAssignmentMemberValue,
 ) {
-    let has = |topic: &Uuid, partition: &i32| {
-        known.and_then(|it| it.get(topic)).is_some_and(|it| it.contains(partition))
-    };
-    let gained = value
+    let gained: usize = value
         .topic_partitions
         .iter()
-        .flat_map(|it| it.partitions.iter().filter(|partition| !has(&it.topic_id, partition)))
-        .count();
+        .map(|topic| match known.and_then(|it| it.get(topic.topic_id)) {
+            None => topic.partitions.len(),
+            Some(known) => topic.partitions.iter().filter(|it| known.binary_search(it).is_err()).count(),
+        })
+        .sum();
     telling.moved = telling.moved.saturating_add(u32::try_from(gained).unwrap_or(u32::MAX));
 }
 

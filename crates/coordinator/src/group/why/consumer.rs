@@ -301,9 +301,8 @@ impl<'a> View<'a> {
     /// What a member has that its target lacks.
     fn to_give_up(&self, id: &Str, it: &ConsumerMember) -> Vec<(Uuid, i32)> {
         let target = self.group.target(id);
-        let stays = |(topic, partition): &(Uuid, i32)| {
-            target.and_then(|it| it.get(topic)).is_some_and(|it| it.contains(partition))
-        };
+        let stays =
+            |(topic, partition): &(Uuid, i32)| target.is_some_and(|it| it.contains(*topic, *partition));
         held(&it.current.assigned).into_iter().filter(|it| !stays(it)).collect()
     }
 
@@ -389,7 +388,7 @@ impl<'a> View<'a> {
     fn subscriptions(&self) -> Finding {
         let mut kinds: BTreeMap<(&BTreeSet<Str>, &Str), Vec<&Str>> = BTreeMap::new();
         for (id, it) in self.group.members() {
-            kinds.entry((&it.metadata.topic_names, &it.metadata.topic_regex)).or_default().push(id);
+            kinds.entry((&*it.metadata.topic_names, &it.metadata.topic_regex)).or_default().push(id);
         }
         let more = kinds.len().saturating_sub(KINDS_MAX);
         let sentence = |((topics, regex), ids): ((&BTreeSet<Str>, &Str), Vec<&Str>)| {

@@ -1,5 +1,7 @@
 //! Replay of single records (21.3, 21.5), and reconciliation of states that scripts do not reach.
 
+use std::sync::Arc;
+
 use super::partitions::{Held, Holders, Partitions};
 use super::reconcile::{MustRejoin, Reconciliation};
 use super::{ConsumerGroup, Current, MemberMetadata, MemberState, Resolved, records};
@@ -56,8 +58,10 @@ impl Log {
 }
 
 fn member(member: &str, names: &[&str]) -> Record {
-    let metadata =
-        MemberMetadata { topic_names: names.iter().map(|it| id(it)).collect(), ..MemberMetadata::default() };
+    let metadata = MemberMetadata {
+        topic_names: Arc::new(names.iter().map(|it| id(it)).collect()),
+        ..MemberMetadata::default()
+    };
     records::member(&g(), &id(member), &metadata)
 }
 
