@@ -1,6 +1,6 @@
-//! `sticky` against a slow assignor that is written down from the rules (6.2, A-10 to A-20) without any of its
-//! structures: no queues, no quotas that are kept up to date in place, only lists that are searched anew for
-//! each task.
+//! `sticky` and `spread` against a slow assignor that is written down from the rules (6.2, A-10 to to
+//! A-42) without any of their structures: no queues, no quotas that are kept up to date in place, only lists that are
+//! searched anew for each task.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
@@ -17,6 +17,8 @@ type Task = (Str, i32);
 #[derive(Debug, Clone, Default)]
 struct Before {
     process: Str,
+    /// Zone and rack; the first member of a process speaks for it.
+    values: Vec<Option<Str>>,
     active: BTreeSet<Task>,
     standby: BTreeSet<Task>,
     offsets: BTreeMap<Task, i64>,
@@ -64,7 +66,7 @@ struct Reference<'a> {
 }
 
 impl<'a> Reference<'a> {
-    fn assign(group: &'a Group) -> Assigned {
+    fn assign(group: &'a Group, assignor: Assignor) -> Assigned {
         let members = group.members.len();
         let active: i64 = group.topology.iter().map(|it| i64::from(it.1)).sum();
         let stateful: i64 = group.topology.iter().filter(|it| it.2).map(|it| i64::from(it.1)).sum();
@@ -78,7 +80,10 @@ impl<'a> Reference<'a> {
             turns: vec![0; members],
         };
         reference.active();
-        reference.standby();
+        match assignor {
+            Assignor::Sticky => reference.standby(),
+            Assignor::Spread => reference.spread(),
+        }
         reference.result
     }
 
@@ -139,13 +144,48 @@ impl<'a> Reference<'a> {
         ranked
     }
 
+    fn values(&self, process: &Str) -> &[Option<Str>] {
+        &self.group.members[self.of_process(process)[0]].values
+    }
+
+    /// how many copies share each value of a process.
+    fn shared(&self, process: &Str, task: &Task) -> Vec<usize> {
+        let copies: BTreeSet<&Str> =
+            self.group.members.iter().map(|it| &it.process).filter(|it| self.has(it, task)).collect();
+        let values = self.values(process).iter().enumerate();
+        values.map(|(at, it)| copies.iter().filter(|copy| self.values(copy)[at] == *it).count()).collect()
+    }
+
+    ///
+    fn spread(&mut self) {
+        for task in self.tasks(true).iter().rev() {
+            for _ in 0..self.group.standbys {
+                let lack = self.group.members.iter().map(|it| &it.process).filter(|it| !self.has(it, task));
+                let Some(best) = lack.map(|it| self.shared(it, task)).min() else { break };
+                let is_best = |member: usize| {
+                    let process = &self.group.members[member].process;
+                    !self.has(process, task) && self.shared(process, task) == best
+                };
+                let below = |it: &usize| self.count(*it) < self.total_quota.now();
+                let owner = self.owner_before(task).filter(|it| is_best(*it)).filter(below);
+                let with_state = || self.candidate_of(task, is_best).filter(below);
+                let member = owner.or_else(with_state).or_else(|| self.least_loaded_of(is_best));
+                self.give(task, member.unwrap(), false);
+            }
+        }
+    }
+
     ///
     fn candidate(&self, task: &Task, standby: bool) -> Option<usize> {
+        self.candidate_of(task, |member| !standby || !self.has(&self.group.members[member].process, task))
+    }
+
+    fn candidate_of(&self, task: &Task, may: impl Fn(usize) -> bool) -> Option<usize> {
         let less = |(a, b): (i64, i64), (c, d): (i64, i64)| a * d < c * b;
         let mut best: Option<usize> = None;
         for member in self.ranked(task) {
             let process = &self.group.members[member].process;
-            if standby && self.has(process, task) {
+            if !may(member) {
                 continue;
             }
             let is_better = best.is_none_or(|best| {
@@ -161,6 +201,12 @@ impl<'a> Reference<'a> {
 
     /// ties by A-20: who was served longest ago, then by id.
     fn least_loaded(&self, lacks: Option<&Task>) -> Option<usize> {
+        self.least_loaded_of(|member| {
+            lacks.is_none_or(|task| !self.has(&self.group.members[member].process, task))
+        })
+    }
+
+    fn least_loaded_of(&self, may: impl Fn(usize) -> bool) -> Option<usize> {
         let mut processes: Vec<&Str> = Vec::new();
         for member in &self.group.members {
             if !processes.contains(&&member.process) {
@@ -169,7 +215,7 @@ impl<'a> Reference<'a> {
         }
         let served = |process: &Str| self.of_process(process).iter().map(|it| self.turns[*it]).max();
         let mut best: Option<&Str> = None;
-        for process in processes.into_iter().filter(|it| lacks.is_none_or(|task| !self.has(it, task))) {
+        for process in processes.into_iter().filter(|it| may(self.of_process(it)[0])) {
             let better = |best: &Str| {
                 let ((a, b), (c, d)) = (self.load(process), self.load(best));
                 (a * d, served(process)) < (c * b, served(best))
@@ -233,18 +279,19 @@ impl<'a> Reference<'a> {
     }
 }
 
-fn fast(group: &Group) -> Assigned {
+fn fast(group: &Group, assignor: Assignor) -> Assigned {
     let topology =
         group.topology.iter().map(|(id, tasks, stateful)| (id.clone(), tasks.unsigned_abs(), *stateful));
     let space = TaskSpace::new(topology);
     let mut spec = GroupSpec::new(&space, group.standbys);
     for before in &group.members {
         let member = spec.add_member(&before.process);
+        spec.spread_values(member, before.values.iter().map(Option::as_ref));
         spec.previous_active(member, before.active.iter().map(|(id, partition)| (id, *partition)));
         spec.previous_standby(member, before.standby.iter().map(|(id, partition)| (id, *partition)));
         spec.task_offsets(member, before.offsets.iter().map(|((id, partition), it)| (id, *partition, *it)));
     }
-    let by_member = Assignor::Sticky.assign(&spec).by_member();
+    let by_member = assignor.assign(&spec).by_member();
     let name = |task: &coordinator::assign::Task| {
         space.name(*task).map(|(id, partition)| (id.clone(), partition)).unwrap()
     };
@@ -265,10 +312,12 @@ fn random_group(seed: u64) -> Group {
     let topology: Vec<_> =
         (0..=below(3)).map(|id| (Str::from(id.to_string()), below(6), below(3) > 0)).collect();
     let processes = 1 + below(4);
+    let place = |number: Option<i32>| number.map(|it| Str::from(format!("place-{it}")));
     let mut members = Vec::new();
     for _ in 0..below(7) {
         let process = Str::from(format!("p{}", below(u64::from(processes.unsigned_abs()))));
         let mut before = Before { process, ..Default::default() };
+        before.values = [3, 2].map(|count| Some(below(count)).filter(|it| *it > 0)).map(place).to_vec();
         for _ in 0..below(9) {
             let task = (Str::from(below(4).to_string()), below(6));
             match below(4) {
@@ -286,7 +335,16 @@ fn random_group(seed: u64) -> Group {
 fn sticky_is_what_its_rules_say() {
     for seed in 0..CASES {
         let group = random_group(seed);
-        let (got, expected) = (fast(&group), Reference::assign(&group));
+        let (got, expected) = (fast(&group, Assignor::Sticky), Reference::assign(&group, Assignor::Sticky));
+        assert_eq!(got, expected, "SEED={seed}\n{group:#?}");
+    }
+}
+
+#[test]
+fn spread_is_what_its_rules_say() {
+    for seed in 0..CASES {
+        let group = random_group(seed);
+        let (got, expected) = (fast(&group, Assignor::Spread), Reference::assign(&group, Assignor::Spread));
         assert_eq!(got, expected, "SEED={seed}\n{group:#?}");
     }
 }

@@ -74,7 +74,20 @@ impl Place {
     }
 }
 
-type Queue = BinaryHeap<Reverse<Place>>;
+pub(super) type Queue = BinaryHeap<Reverse<Place>>;
+
+/// The first of a queue whose places may be out of date. Loads only grow, so such a place is too good, and is put
+/// right when it comes first.
+pub(super) fn least(queue: &mut Queue, now: impl Fn(u32) -> Place) -> Option<Place> {
+    loop {
+        let mut first = queue.peek_mut()?;
+        let place = now(first.0.id());
+        if first.0 == place {
+            return Some(place);
+        }
+        first.0 = place;
+    }
+}
 
 pub(super) struct Run<'a> {
     pub(super) spec: &'a GroupSpec<'a>,
@@ -291,7 +304,7 @@ impl<'a> Run<'a> {
         holds(self.active[task]) || self.places(task).iter().any(|owner| holds(*owner))
     }
 
-    pub(super) fn places(&self, task: Task) -> &[Owner] {
+    fn places(&self, task: Task) -> &[Owner] {
         let first = task.row() * self.replicas;
         self.standby.get(first..first + self.replicas).unwrap_or_default()
     }
@@ -329,7 +342,7 @@ impl<'a> Run<'a> {
     }
 
     /// A process with one member needs no queue.
-    fn member_queues(&self) -> Table<Process, Queue> {
+    pub(super) fn member_queues(&self) -> Table<Process, Queue> {
         let queue = |process| match self.members_of.of(process) {
             [] | [_] => Queue::new(),
             many => many.iter().map(|member| Reverse(self.members[*member].place(member.0))).collect(),
