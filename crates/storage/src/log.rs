@@ -327,13 +327,25 @@ impl Slice {
     pub fn load(&self) -> io::Result<Bytes> {
         match self {
             Self::Bytes(bytes) => Ok(bytes.clone()),
-            Self::File { file, offset, len } => {
-                let mut out = vec![0; *len as usize];
-                std::os::unix::fs::FileExt::read_exact_at(&file.0, &mut out, *offset)?;
-                Ok(out.into())
-            }
+            Self::File { file, offset, len } => Ok(read_at(&file.0, *offset, *len as usize)?.into()),
         }
     }
+}
+
+/// Reads into memory that nobody has cleared before.
+fn read_at(file: &std::fs::File, offset: u64, len: usize) -> io::Result<Vec<u8>> {
+    let mut out = Vec::with_capacity(len);
+    while out.len() < len {
+        let at = offset.saturating_add(out.len() as u64);
+        match rustix::io::pread(file, rustix::buffer::spare_capacity(&mut out), at) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(problem) => return Err(problem.into()),
+        }
+    }
+    // Room may be more than was asked for.
+    out.truncate(len);
+    Ok(out)
 }
 
 /// A file that slices point into.
