@@ -26,7 +26,7 @@ pub mod streams;
 pub mod why;
 
 use crate::group::history::Cause;
-use crate::group::offsets::latest::{CommitKey, Latest};
+use crate::group::offsets::{encoded::CommitKey, latest::Latest};
 use crate::machine::{At, Caller, Cx, Encoded, Event, Machine, Millis, Output, Ticket};
 use wire::consumer_offsets::Record;
 use wire::{
@@ -95,6 +95,7 @@ impl Machine for GroupShard {
     }
 
     fn replay(&mut self, at: At, record: &Record) {
+        self.hard.look_up(&mut self.latest);
         if let Record::OffsetCommit(_, value) = record {
             // What a producer commits is nobody's offset before its marker.
             if value.is_none() || at.producer.is_none() {
@@ -109,13 +110,10 @@ impl Machine for GroupShard {
     fn replay_encoded(&mut self, at: At, record: Encoded<'_>) -> Result<bool, DecodeError> {
         if at.producer.is_none()
             && let Some(key) = CommitKey::parse(record.key())
-            && let Some(value) = record.value_bytes()
+            && record.value().is_some()
         {
-            if self.latest.take(at, &key, value)? {
-                self.hard.make_group_of_commit(key.group);
-            }
-            if self.latest.is_full() {
-                self.hard.flush(&mut self.latest);
+            if self.latest.take(at, &key, &record)? {
+                self.hard.look_up(&mut self.latest);
             }
             return Ok(true);
         }

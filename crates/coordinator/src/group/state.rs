@@ -93,15 +93,15 @@ impl Hard {
         &self.offsets
     }
 
-    /// A commit makes its group if it is missing.
-    pub(super) fn make_group_of_commit(&mut self, group: &[u8]) {
-        if !self.groups.contains_key(group) {
-            self.groups.insert(Str::from_bytes(Bytes::copy_from_slice(group)), Group::Simple);
-        }
+    /// Looks up commits that were read while loading.
+    pub(super) fn look_up(&mut self, latest: &mut Latest) {
+        let Self { groups, offsets, .. } = self;
+        latest.look_up(offsets, |group| make_group_of_commit(groups, group));
     }
 
     /// Applies commits that were kept while loading.
     pub(super) fn flush(&mut self, latest: &mut Latest) {
+        self.look_up(latest);
         latest.flush(&mut self.offsets);
     }
 
@@ -109,7 +109,7 @@ impl Hard {
     pub(super) fn apply(&mut self, at: At, record: &Record) {
         match record {
             Record::OffsetCommit(key, Some(value)) => {
-                self.make_group_of_commit(key.group.as_bytes());
+                make_group_of_commit(&mut self.groups, key.group.as_bytes());
                 self.offsets.put(at, key, value);
             }
             // The group stays, also without offsets: only a tombstone of its own removes it.
@@ -313,5 +313,12 @@ impl Hard {
         let Some(group) = self.streams(id) else { return };
         assert!(group.may_be_removed(), "streams group {id} was removed with members or a target");
         self.groups.remove(id);
+    }
+}
+
+/// A commit makes its group if it is missing.
+fn make_group_of_commit(groups: &mut BTreeMap<Str, Group>, group: &[u8]) {
+    if !groups.contains_key(group) {
+        groups.insert(Str::from_bytes(Bytes::copy_from_slice(group)), Group::Simple);
     }
 }

@@ -1,127 +1,248 @@
 //! Commits while the log is read. Nearly all of them are followed by another one of the same partition, so they are kept
 //! by the bytes of their keys, where the later takes the place of the earlier at once, and go to the offsets together:
 //! when there are many, and before anything else is done with offsets.
+//!
+//! What bounds this is not work but memory: where a commit stands is known when its place was read, and neither is in
+//! any cache for long. So commits are looked up many at a time, one step after the other: in each the processor waits
+//! for the memory of all of them at once.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-use bytes::Bytes;
-use wire::consumer_offsets::OffsetCommitValue;
-use wire::{DecodeError, Message as _, Reader};
+use wire::DecodeError;
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::encoded::{CommitKey, committed};
 use super::{Committed, Offsets};
-use crate::machine::At;
+use crate::machine::{At, Encoded};
 
-/// Commits kept at most, and bytes of their keys after which no more are taken.
+/// Commits that are looked up together.
+const TOGETHER: usize = if cfg!(test) { 20 } else { 128 };
+/// So many commits of one group and topic after each other go to the offsets at once: there they stand side by side.
+const RUN_MIN: usize = 8;
+/// Commits kept at most, give or take those that are looked up together, and bytes of their keys after which no more
+/// are taken.
 const COMMITS_MAX: usize = if cfg!(test) { 500 } else { 32 * 1024 };
 const KEY_BYTES_MAX: usize = 4 << 20;
 /// Places at first; there are always twice as many as commits.
 const PLACES_MIN: usize = 1024;
-/// How the key of a commit begins: its record type.
-const KEY_TYPE: [u8; 2] = [0, 1];
-
-/// The key of a commit, as it stands in the log. A test compares it with the codec's.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::group) struct CommitKey<'a> {
-    /// Without what may stand behind the fields.
-    bytes: &'a [u8],
-    pub(in crate::group) group: &'a [u8],
-    topic: &'a [u8],
-    partition: i32,
-}
 
 /// The latest commits of partitions.
 #[derive(Debug, Default)]
 pub(in crate::group) struct Latest {
+    /// Those that were read last, in the order of the log, with their keys. They are still to be looked up.
+    read: Vec<Read>,
+    read_keys: Vec<u8>,
     commits: Vec<Commit>,
     /// The keys of all commits.
     keys: Vec<u8>,
     /// Where a commit stands, by the hash of its key or behind that.
     places: Vec<Place>,
     /// Only places of this generation hold a commit.
-    generation: u32,
+    generation: u16,
     /// How often some group was removed: a commit makes its group again.
     removals: u64,
-    /// The group that was asked for last, after so many removals.
-    group: (Vec<u8>, u64),
+    /// The group that was made last if it was missing, after so many removals. At first there is none.
+    group: (Vec<u8>, Option<u64>),
+    /// Of those that are looked up.
+    seen: Vec<Seen>,
 }
 
 #[derive(Debug)]
+struct Read {
+    /// In `read_keys`.
+    key: Range<usize>,
+    /// Where in the key its partition stands: behind the names.
+    names: usize,
+    partition: i32,
+    committed: Committed,
+}
+
+/// In the order in which it is needed: what tells whether it is the right one is on one cache line, and on the
+/// second are those that are looked at to have it read too.
+#[derive(Debug)]
+#[repr(C, align(64))]
 struct Commit {
     hash: u64,
-    /// In `keys`.
     key: Range<usize>,
+    committed: Committed,
     /// Removals of groups when its own was seen last.
     removals: u64,
-    committed: Committed,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Place {
-    generation: u32,
+    generation: u16,
+    /// The upper bits of the hash.
+    tag: u16,
     commit: u32,
 }
 
-impl<'a> CommitKey<'a> {
-    /// `None` if it is that of another record, or none at all.
-    pub(in crate::group) fn parse(key: &'a [u8]) -> Option<Self> {
-        let mut rest = key.strip_prefix(&KEY_TYPE)?;
-        let group = take_string(&mut rest)?;
-        let topic = take_string(&mut rest)?;
-        let (partition, behind) = rest.split_first_chunk()?;
-        let bytes = key.get(..key.len() - behind.len())?;
-        Some(Self { bytes, group, topic, partition: i32::from_be_bytes(*partition) })
+/// A commit that is looked up, as far as that has come.
+#[derive(Debug)]
+struct Seen {
+    /// In `read`.
+    at: usize,
+    hash: u64,
+    /// One that may be of the same partition.
+    commit: Option<usize>,
+    /// Its key.
+    key: Range<usize>,
+    is_same: bool,
+}
+
+impl Place {
+    fn new(generation: u16, hash: u64, commit: usize) -> Self {
+        let commit = u32::try_from(commit).expect("there are not many more than COMMITS_MAX");
+        Self { generation, tag: tag(hash), commit }
     }
 }
 
-fn take_string<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let (length, behind) = rest.split_first_chunk()?;
-    let length = usize::try_from(i16::from_be_bytes(*length)).ok()?;
-    let (string, behind) = behind.split_at_checked(length)?;
-    *rest = behind;
-    Some(string)
+/// Places are found by the lower bits.
+const fn tag(hash: u64) -> u16 {
+    let [high, low, ..] = hash.to_be_bytes();
+    u16::from_be_bytes([high, low])
+}
+
+/// The key in a range of the keys of commits.
+fn key_in<'a>(keys: &'a [u8], key: &Range<usize>) -> CommitKey<'a> {
+    keys.get(key.clone()).and_then(CommitKey::parse).expect("what was taken is a key")
+}
+
+/// The later one of a partition stays.
+fn put(partitions: &mut BTreeMap<i32, Committed>, partition: i32, committed: &Committed) {
+    let known = partitions.entry(partition).or_insert_with(|| committed.clone());
+    if known.record_offset < committed.record_offset {
+        *known = committed.clone();
+    }
 }
 
 impl Latest {
-    /// A group was removed: the next commit of each group has to look for it.
+    /// A group was removed: the next commit of each group has to look for it. No commit is left to be looked up.
     pub(in crate::group) fn group_removed(&mut self) {
         self.removals += 1;
     }
 
-    /// Takes a plain commit. True if its group has to be made unless it is there.
+    /// Takes a plain commit. True if there are so many now that they are to be looked up.
     ///
     /// # Errors
     /// Bytes that are no commit.
+    #[inline]
     pub(in crate::group) fn take(
         &mut self,
         at: At,
         key: &CommitKey<'_>,
-        value: Bytes,
+        record: &Encoded<'_>,
     ) -> Result<bool, DecodeError> {
-        let value = value_of(value)?;
-        let hash = xxh3_64(key.bytes);
-        match self.find(hash, key.bytes).and_then(|found| self.commits.get_mut(found)) {
-            Some(commit) => {
-                commit.committed.replace(at, &value);
-                if std::mem::replace(&mut commit.removals, self.removals) == self.removals {
-                    return Ok(false);
-                }
-            }
-            None => self.add(hash, key.bytes, Committed::new(at, &value)),
-        }
-        let (group, removals) = &mut self.group;
-        if *group == key.group && *removals == self.removals {
-            return Ok(false);
-        }
-        group.clear();
-        group.extend_from_slice(key.group);
-        *removals = self.removals;
-        Ok(true)
+        let committed = committed(at, record)?;
+        let start = self.read_keys.len();
+        self.read_keys.extend_from_slice(key.bytes);
+        let key_in_all = start..self.read_keys.len();
+        let names = key.bytes.len().saturating_sub(size_of::<i32>());
+        self.read.push(Read { key: key_in_all, names, partition: key.partition, committed });
+        Ok(self.read.len() >= TOGETHER)
     }
 
-    /// No more can be taken before these went to the offsets.
-    pub(in crate::group) fn is_full(&self) -> bool {
-        self.commits.len() >= COMMITS_MAX || self.keys.len() >= KEY_BYTES_MAX
+    /// Looks up what was read; all commits go to the offsets if they are many. Groups are made unless they are there.
+    pub(in crate::group) fn look_up(&mut self, into: &mut Offsets, mut make_group: impl FnMut(&[u8])) {
+        let (mut read, mut keys) = (std::mem::take(&mut self.read), std::mem::take(&mut self.read_keys));
+        let mut at = 0;
+        let names = |it: &Read| keys.get(it.key.clone()).and_then(|key| key.get(..it.names));
+        let of_one_topic = |a: &Read, b: &Read| names(a) == names(b);
+        for run in read.chunk_by(of_one_topic) {
+            match run {
+                [first, ..] if run.len() >= RUN_MIN => {
+                    let CommitKey { group, topic, .. } = key_in(&keys, &first.key);
+                    let partitions = into.partitions(group, topic);
+                    run.iter().for_each(|it| put(partitions, it.partition, &it.committed));
+                    if self.is_another(group) {
+                        make_group(group);
+                    }
+                }
+                _ => self.seen.extend((at..at + run.len()).map(Seen::new)),
+            }
+            at += run.len();
+        }
+        self.find_all(&read, &keys);
+        let mut all = std::mem::take(&mut self.seen);
+        for seen in all.drain(..) {
+            let Some(read) = read.get(seen.at) else { continue };
+            let key = keys.get(read.key.clone()).unwrap_or_default();
+            if self.keep(&seen, &read.committed, key) {
+                let CommitKey { group, .. } = key_in(&keys, &read.key);
+                if self.is_another(group) {
+                    make_group(group);
+                }
+            }
+        }
+        read.clear();
+        keys.clear();
+        (self.read, self.read_keys, self.seen) = (read, keys, all);
+        if self.commits.len() >= COMMITS_MAX || self.keys.len() >= KEY_BYTES_MAX {
+            self.flush(into);
+        }
+    }
+
+    /// Finds the commits that take others' place. Each loop waits for one piece of memory of all of them.
+    fn find_all(&mut self, read: &[Read], keys: &[u8]) {
+        let key = |it: &Seen| read.get(it.at).and_then(|it| keys.get(it.key.clone())).unwrap_or_default();
+        let mut all = std::mem::take(&mut self.seen);
+        for it in &mut all {
+            it.hash = xxh3_64(key(it));
+        }
+        for it in &mut all {
+            it.commit = self.candidate(it.hash);
+        }
+        for it in &mut all {
+            let Some(commit) = it.commit.and_then(|at| self.commits.get(at)) else { continue };
+            // It always holds, but the second cache line has to be read to know that.
+            if commit.removals <= self.removals {
+                it.key = commit.key.clone();
+            }
+        }
+        for it in &mut all {
+            it.is_same = it.commit.is_some() && self.keys.get(it.key.clone()) == Some(key(it));
+        }
+        self.seen = all;
+    }
+
+    /// What is probably the commit of that hash.
+    fn candidate(&self, hash: u64) -> Option<usize> {
+        for at in self.probe(hash) {
+            let place = self.places.get(at).filter(|it| it.generation == self.generation)?;
+            if place.tag == tag(hash) {
+                return Some(place.commit as usize);
+            }
+        }
+        None
+    }
+
+    /// Puts a commit in the place of the one before. Whether its group may be missing.
+    fn keep(&mut self, seen: &Seen, committed: &Committed, key: &[u8]) -> bool {
+        // What was not found may have come since, with the commits before this one.
+        let found = if seen.is_same { seen.commit } else { self.find(seen.hash, key) };
+        match found.and_then(|at| self.commits.get_mut(at)) {
+            Some(commit) => {
+                commit.committed = committed.clone();
+                std::mem::replace(&mut commit.removals, self.removals) != self.removals
+            }
+            None => {
+                self.add(seen.hash, key, committed.clone());
+                true
+            }
+        }
+    }
+
+    /// Whether this is not the group that was asked for last.
+    fn is_another(&mut self, name: &[u8]) -> bool {
+        let (group, removals) = &mut self.group;
+        if *group == name && *removals == Some(self.removals) {
+            return false;
+        }
+        group.clear();
+        group.extend_from_slice(name);
+        *removals = Some(self.removals);
+        true
     }
 
     fn find(&self, hash: u64, key: &[u8]) -> Option<usize> {
@@ -157,10 +278,10 @@ impl Latest {
     }
 
     fn put_down(&mut self, hash: u64, commit: usize) {
-        let commit = u32::try_from(commit).expect("there are at most COMMITS_MAX");
+        let place = Place::new(self.generation, hash, commit);
         let is_free = |at: &usize| self.places.get(*at).is_some_and(|it| it.generation != self.generation);
         let free = self.probe(hash).find(is_free).and_then(|at| self.places.get_mut(at));
-        *free.expect("half of the places are free") = Place { generation: self.generation, commit };
+        *free.expect("half of the places are free") = place;
     }
 
     /// The places to look at, one after the other. Their number is a power of two.
@@ -172,12 +293,9 @@ impl Latest {
         (0..count).map(move |step| start.wrapping_add(step) & mask)
     }
 
-    /// Hands all commits to the offsets.
+    /// Hands all commits that were looked up to the offsets.
     pub(in crate::group) fn flush(&mut self, into: &mut Offsets) {
-        let key = |commit: &Commit| {
-            let key = self.keys.get(commit.key.clone()).and_then(CommitKey::parse);
-            key.expect("what was taken is a key")
-        };
+        let key = |commit: &Commit| key_in(&self.keys, &commit.key);
         let together = |a: &Commit, b: &Commit| {
             let (a, b) = (key(a), key(b));
             (a.group, a.topic) == (b.group, b.topic)
@@ -185,13 +303,11 @@ impl Latest {
         for together in self.commits.chunk_by(together) {
             let Some(first) = together.first().map(key) else { continue };
             let partitions = into.partitions(first.group, first.topic);
-            for commit in together {
-                partitions.insert(key(commit).partition, commit.committed.clone());
-            }
+            together.iter().for_each(|it| put(partitions, key(it).partition, &it.committed));
         }
         self.commits.clear();
         self.keys.clear();
-        if self.generation == u32::MAX {
+        if self.generation == u16::MAX {
             self.places.fill(Place::default());
             self.generation = 0;
         }
@@ -199,21 +315,21 @@ impl Latest {
     }
 }
 
-fn value_of(bytes: Bytes) -> Result<OffsetCommitValue, DecodeError> {
-    let mut reader = Reader::new(bytes);
-    let version = reader.i16().map_err(|kind| DecodeError::at(0, kind))?;
-    OffsetCommitValue::decode(&mut reader, version)
+impl Seen {
+    const fn new(at: usize) -> Self {
+        Self { at, hash: 0, commit: None, key: 0..0, is_same: false }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use wire::LogRecord as _;
-    use wire::Str;
+    use bytes::Bytes;
     use wire::batch::{BatchBuilder, Batches};
     use wire::consumer_offsets::{
-        GroupMetadataKey, GroupMetadataValue, OffsetCommitKey, Record, StreamsGroupMetadataKey,
-        StreamsGroupMetadataValue,
+        GroupMetadataKey, GroupMetadataValue, OffsetCommitKey, OffsetCommitValue, Record,
+        StreamsGroupMetadataKey, StreamsGroupMetadataValue,
     };
+    use wire::{LogRecord as _, Message as _, Str};
 
     use super::*;
     use crate::driver::Driver;
@@ -234,9 +350,7 @@ mod tests {
     }
 
     /// The rarer, the fewer are no plain commits.
-    fn entry(entropy: &mut Entropy, keys: i32, rarity: i32, number: i64) -> Entry {
-        let group = Str::from(format!("g{}", below(entropy, keys)));
-        let topic = Str::from(format!("t{}", below(entropy, 3)));
+    fn entry(entropy: &mut Entropy, [group, topic]: [Str; 2], keys: i32, rarity: i32, number: i64) -> Entry {
         let key = OffsetCommitKey { group: group.clone(), topic, partition: below(entropy, keys) };
         let metadata = Str::from(["", "", "some", "words"][usize::try_from(below(entropy, 4)).unwrap()]);
         let value = OffsetCommitValue { offset: number, metadata, ..Default::default() };
@@ -282,9 +396,15 @@ mod tests {
             let mut entropy = Entropy::seeded(u64::from(seed.unsigned_abs()));
             let new = || Driver::<GroupShard>::new(Entropy::seeded(1), 1 << 20);
             let (mut one, mut other) = (new(), new());
+            // Every other log has runs of commits of one group and topic.
+            let (mut names, stays) = ([Str::EMPTY, Str::EMPTY], if seed % 2 == 0 { 1 } else { 15 });
             for offset in 0..records {
+                if below(&mut entropy, stays) == 0 {
+                    let numbers = [below(&mut entropy, keys), below(&mut entropy, 3)];
+                    names = [format!("g{}", numbers[0]), format!("t{}", numbers[1])].map(Str::from);
+                }
                 let at = |producer| At { offset, timestamp: NOW, producer };
-                match entry(&mut entropy, keys, rarity, offset) {
+                match entry(&mut entropy, names.clone(), keys, rarity, offset) {
                     Entry::Plain(record) => replay(at(None), &record, [&mut one, &mut other]),
                     Entry::OfProducer(id, record) => {
                         replay(at(Some((id, 0))), &record, [&mut one, &mut other]);
@@ -305,44 +425,46 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_read_as_the_codec_reads_them() {
-        for (group, topic, partition) in [("g", "t", 3), ("", "", -1), ("a group", "", i32::MAX)] {
-            let key = OffsetCommitKey { group: group.into(), topic: topic.into(), partition };
-            let (bytes, _) = Record::OffsetCommit(key.clone(), None).encode().unwrap();
-            let mut longer = bytes.to_vec();
-            longer.extend([1, 2]);
-            let parsed = CommitKey::parse(&longer).unwrap();
-            assert_eq!((parsed.group, parsed.topic), (key.group.as_bytes(), key.topic.as_bytes()));
-            assert_eq!((parsed.partition, parsed.bytes), (partition, &bytes[..]));
-            for end in 0..bytes.len() {
-                assert_eq!(CommitKey::parse(&bytes[..end]), None);
-                assert!(Record::decode(&bytes.slice(..end), None).is_err());
-            }
-        }
-        assert_eq!(CommitKey::parse(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0]), None, "record type 0");
-        assert_eq!(CommitKey::parse(&[0, 1, 0xff, 0xff, 0, 0, 0, 0, 0, 0]), None, "null");
-    }
-
-    #[test]
     fn groups_are_asked_for_once_until_one_is_removed() {
-        let mut latest = Latest::default();
-        let at = At { offset: 0, timestamp: NOW, producer: None };
+        let at = |offset| At { offset, timestamp: NOW, producer: None };
         let value = OffsetCommitValue::default().to_prefixed(4).unwrap();
-        let [one, other] = ["g", "h"].map(|group| {
-            let key = OffsetCommitKey { group: group.into(), topic: "t".into(), partition: 3 };
+        let key = |group: &str, partition| {
+            let key = OffsetCommitKey { group: group.into(), topic: "t".into(), partition };
             Record::OffsetCommit(key, None).encode().unwrap().0
-        });
-        let take = |latest: &mut Latest, key: &Bytes, value: Bytes| {
-            latest.take(at, &CommitKey::parse(key).unwrap(), value)
         };
-        for (key, asks) in [(&one, true), (&one, false), (&other, true), (&one, false), (&other, false)] {
-            assert_eq!(take(&mut latest, key, value.clone()), Ok(asks));
+        let [none, one, other] = ["", "g", "h"].map(|group| key(group, 3));
+        let run: Vec<_> = (0..9).map(|partition| key("i", partition)).collect();
+        let take = |latest: &mut Latest, offset, key: &Bytes, value: &Bytes| {
+            let batch = Batches::new(BatchBuilder::new().push(Some(key), Some(value)).build());
+            let block = batch.last().unwrap().unwrap().block().unwrap();
+            let encoded = Encoded::new(block.records().next().unwrap().unwrap()).unwrap();
+            latest.take(at(offset), &CommitKey::parse(key).unwrap(), &encoded)
+        };
+        let (mut latest, mut offsets, mut offset) = (Latest::default(), Offsets::default(), 0);
+        let mut asked = |latest: &mut Latest, keys: &[&Bytes]| {
+            let mut groups = Vec::new();
+            for key in keys {
+                assert_eq!(take(latest, offset, key, &value), Ok(false));
+                offset += 1;
+            }
+            latest.look_up(&mut offsets, |it| groups.push(format!("{};", String::from_utf8_lossy(it))));
+            groups.concat()
+        };
+        assert_eq!(asked(&mut latest, &[&none, &none]), ";", "a group may have an empty name");
+        for (keys, groups) in
+            [(&[&one, &one][..], "g;"), (&[&one], ""), (&[&one, &other, &one], "h;"), (&[&other], "")]
+        {
+            assert_eq!(asked(&mut latest, keys), groups);
         }
         latest.group_removed();
-        for (key, asks) in [(&one, true), (&other, true), (&one, false)] {
-            assert_eq!(take(&mut latest, key, value.clone()), Ok(asks));
-        }
-        assert!(take(&mut latest, &one, value.slice(..9)).is_err());
-        assert!(take(&mut latest, &one, Bytes::from_static(&[0, 99])).is_err());
+        assert_eq!(asked(&mut latest, &[&one, &one]), "g;");
+        assert_eq!(asked(&mut latest, &[&other, &one]), "h;");
+        let all: Vec<_> = run.iter().collect();
+        assert_eq!(asked(&mut latest, &all), "i;");
+        assert_eq!(asked(&mut latest, &all), "");
+        latest.group_removed();
+        assert_eq!(asked(&mut latest, &all), "i;");
+        assert!(take(&mut latest, 99, &one, &value.slice(..9)).is_err());
+        assert!(take(&mut latest, 99, &one, &Bytes::from_static(&[0, 99])).is_err());
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod commit;
 pub mod delete;
+pub(super) mod encoded;
 pub mod expire;
 pub mod fetch;
 pub(super) mod latest;
@@ -55,23 +56,6 @@ impl Committed {
             topic_id: value.topic_id,
             record_offset: at.offset,
         }
-    }
-
-    /// The same as a new one, in the same memory where it can be.
-    fn replace(&mut self, at: At, value: &OffsetCommitValue) {
-        if self.metadata != value.metadata {
-            self.metadata = value.metadata.detach();
-        }
-        let metadata = std::mem::take(&mut self.metadata);
-        *self = Self {
-            offset: value.offset,
-            leader_epoch: value.leader_epoch,
-            metadata,
-            commit_timestamp: value.commit_timestamp,
-            expire_timestamp: value.expire_timestamp,
-            topic_id: value.topic_id,
-            record_offset: at.offset,
-        };
     }
 }
 
