@@ -119,3 +119,94 @@ fn replay_record<M: Machine>(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use catalog::Image;
+    use coordinator::Entropy;
+    use coordinator::group::GroupShard;
+    use wire::batch::BatchBuilder;
+    use wire::batch::control::marker;
+    use wire::consumer_offsets::{OffsetCommitKey, OffsetCommitValue, Record};
+    use wire::{LogRecord as _, Str};
+
+    use super::*;
+
+    const GROUP: Str = Str::from_static("g");
+
+    fn commit(partition: i32, offset: i64) -> (Bytes, Bytes) {
+        let key = OffsetCommitKey { group: GROUP, topic: "t".into(), partition };
+        let value = OffsetCommitValue { offset, ..Default::default() };
+        let (key, value) = Record::OffsetCommit(key, Some(value)).encode().unwrap();
+        (key, value.unwrap())
+    }
+
+    /// What is committed after a load of these batches, from an offset on, by partition.
+    fn load(batches: &[Bytes], from: i64) -> Result<Vec<(i32, i64)>, String> {
+        let mut driver = Driver::<GroupShard>::new(Entropy::seeded(1), 1 << 20);
+        let end = replay_batches(&mut driver, batches.concat().into(), from)?;
+        driver.loaded(end, 0, &Image::default());
+        assert_eq!(driver.written(), end);
+        let topics = driver.machine().hard().offsets().of_group(&GROUP);
+        let partitions = topics.into_iter().flatten().flat_map(|(_, partitions)| partitions);
+        Ok(partitions.map(|(partition, it)| (*partition, it.offset)).collect())
+    }
+
+    /// Scenario 309.
+    #[test]
+    fn what_no_release_knows_is_skipped() {
+        let [(a, first), (b, second)] = [commit(1, 5), commit(2, 6)];
+        let batch = BatchBuilder::new()
+            .push(Some(&a), Some(&first))
+            .push(Some(&[0, 99]), Some(&[1, 2, 3]))
+            .push(Some(&b), Some(&second))
+            .build();
+        assert_eq!(load(&[batch], 0), Ok(vec![(1, 5), (2, 6)]));
+    }
+
+    /// Scenario 309.
+    #[test]
+    fn what_nobody_can_read_fails_the_load() {
+        let (key, value) = commit(1, 5);
+        let wrong: [(Option<&[u8]>, Option<&[u8]>); 4] = [
+            (None, Some(&value)),
+            (Some(&key[..key.len() - 1]), Some(&value)),
+            (Some(&key), Some(&value[..9])),
+            (Some(&key), Some(&[0, 99])),
+        ];
+        for (wrong_key, wrong_value) in wrong {
+            let batch =
+                BatchBuilder::new().push(Some(&key), Some(&value)).push(wrong_key, wrong_value).build();
+            let problem = load(&[batch], 0).unwrap_err();
+            assert!(problem.starts_with("record 1"), "{problem}");
+        }
+        let mut cut = BatchBuilder::new().push(Some(&key), Some(&value)).build().to_vec();
+        cut[57..61].copy_from_slice(&2_i32.to_be_bytes());
+        assert!(load(&[cut.into()], 0).is_err(), "there is no second record");
+    }
+
+    /// Scenario 309. Of markers those of transactions count; what stands below the start of the log does not.
+    #[test]
+    fn markers_end_transactions_and_other_control_records_do_nothing() {
+        let of_producer = |id: i64, base: i64, (key, value): (Bytes, Bytes)| {
+            let builder = BatchBuilder::new().base_offset(base).producer(id, 0, 0).transactional();
+            builder.push(Some(&key), Some(&value)).build()
+        };
+        let end = |id: i64, base: i64, commits: bool| {
+            let mut bytes = marker(id, 0, commits, 3, 0).to_vec();
+            bytes[..8].copy_from_slice(&base.to_be_bytes());
+            Bytes::from(bytes)
+        };
+        let other = BatchBuilder::new().base_offset(2).control().push(Some(&[0, 0, 0, 9]), None).build();
+        let log = [
+            of_producer(7, 0, commit(1, 5)),
+            of_producer(8, 1, commit(2, 6)),
+            other,
+            end(7, 3, true),
+            end(8, 4, false),
+        ];
+        assert_eq!(load(&log[..3], 0), Ok(vec![]));
+        assert_eq!(load(&log, 0), Ok(vec![(1, 5)]));
+        assert_eq!(load(&log, 1), Ok(vec![]));
+    }
+}

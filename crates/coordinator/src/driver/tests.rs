@@ -223,6 +223,15 @@ fn after_a_load_offsets_go_on_at_the_end_of_the_log() {
     assert_eq!(driver.release(17).map(|it| it.1), Some(0));
 }
 
+/// Scenario 292.
+#[test]
+fn an_empty_log_is_loaded() {
+    let mut driver: Driver<Counter> = Driver::new(Entropy::seeded(1), 1000);
+    driver.loaded(0, 0, &Image::default());
+    assert_eq!(driver.written(), 0);
+    assert_eq!(driver.release(0).map(|it| it.1), Some(0), "what reads waits for nothing");
+}
+
 #[test]
 fn tasks_come_out_in_order() {
     let mut world = World::new(1000);

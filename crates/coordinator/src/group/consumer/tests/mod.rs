@@ -170,7 +170,7 @@ fn a_group_without_target_epoch() {
     assert_eq!((log.group().assignment_epoch, log.group().assignment_timestamp), (-1, 0));
 }
 
-/// Scenario 260 and 21.5 item 5: who holds what does not depend on records that compaction took.
+/// Scenarios 198, 260 and 21.5 item 5: who holds what does not depend on records that compaction took.
 #[test]
 fn holders_of_a_compacted_log() {
     let (a, b) = (current("a", 11, &[(FOO, 0, 11)]), current("b", 12, &[(FOO, 0, 12)]));
@@ -274,4 +274,60 @@ fn a_partition_that_comes_back_is_granted_anew() {
     };
     let next = reconciliation.run().unwrap().unwrap();
     assert_eq!((next.epoch, next.assigned), (6, held(&[(FOO, 0, 6)])));
+}
+
+/// What a member has at which epoch; no topic but one.
+type Has<'a> = (i32, MemberState, &'a [(i32, i32)], &'a [(i32, i32)]);
+
+/// What it has, its target at epoch 6, what it says to own, what others hold; what it has then.
+type Case<'a> = (Has<'a>, &'a [i32], Option<&'a [i32]>, &'a [i32], Has<'a>);
+
+/// Scenario 195: each state after each, and the cases in which a member stays where it is.
+#[test]
+fn a_member_goes_from_state_to_state() {
+    use MemberState::{Stable, UnreleasedPartitions as Unreleased, UnrevokedPartitions as Unrevoked};
+    let of = |(epoch, state, assigned, pending): Has<'_>| {
+        let held = |it: &[(i32, i32)]| {
+            held(&it.iter().map(|(partition, epoch)| (FOO, *partition, *epoch)).collect::<Vec<_>>())
+        };
+        Current { epoch, state, assigned: held(assigned), pending: held(pending), ..Current::default() }
+    };
+    let stable = (5, Stable, &[(0, 3), (1, 4)][..], &[][..]);
+    let unrevoked = (5, Unrevoked, &[(0, 3), (1, 4)][..], &[(2, 4)][..]);
+    let unreleased = (6, Unreleased, &[(0, 3)][..], &[][..]);
+    let cases: &[Case<'_>] = &[
+        (stable, &[0, 1], None, &[], (6, Stable, &[(0, 3), (1, 4)], &[])),
+        (stable, &[0, 1, 2], None, &[], (6, Stable, &[(0, 3), (1, 4), (2, 6)], &[])),
+        (stable, &[0], None, &[], (5, Unrevoked, &[(0, 3)], &[(1, 4)])),
+        (stable, &[0], Some(&[0]), &[], (6, Stable, &[(0, 3)], &[])),
+        (stable, &[0, 1, 2], None, &[2], (6, Unreleased, &[(0, 3), (1, 4)], &[])),
+        (unrevoked, &[0, 1], None, &[], unrevoked),
+        (unrevoked, &[0, 1], Some(&[0, 1, 2]), &[], unrevoked),
+        (unrevoked, &[0, 1], Some(&[0, 1]), &[], (6, Stable, &[(0, 3), (1, 4)], &[])),
+        (unrevoked, &[0], Some(&[0, 1]), &[], (5, Unrevoked, &[(0, 3)], &[(1, 4)])),
+        (unrevoked, &[0, 1, 3], Some(&[0, 1]), &[3], (6, Unreleased, &[(0, 3), (1, 4)], &[])),
+        (unreleased, &[0, 1], None, &[], (6, Stable, &[(0, 3), (1, 6)], &[])),
+        (unreleased, &[1], None, &[1], (6, Unrevoked, &[], &[(0, 3)])),
+        (unreleased, &[0, 1], None, &[1], unreleased),
+    ];
+    for (number, (before, target, owned, others, after)) in cases.iter().enumerate() {
+        let current = of(*before);
+        let mut holders = Holders::default();
+        holders.add(&current.assigned);
+        holders.add(&current.pending);
+        holders.add(&held(&others.iter().map(|it| (FOO, *it, 2)).collect::<Vec<_>>()));
+        let partitions = |it: &[i32]| Partitions::from([(FOO, it.to_vec())]);
+        let (target, owned) = (partitions(target), owned.map(partitions));
+        let reconciliation = Reconciliation {
+            current: &current,
+            target_epoch: 6,
+            target: &target,
+            owned: owned.as_ref(),
+            holders: &holders,
+            subscribes: &|_| true,
+            subscription_changed: false,
+        };
+        let next = reconciliation.run().unwrap().map(|it| Current { previous_epoch: -1, ..it });
+        assert_eq!(next.unwrap_or_else(|| current.clone()), of(*after), "case {number}");
+    }
 }
