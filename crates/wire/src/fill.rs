@@ -56,10 +56,14 @@ pub fn fixed<const N: usize>(out: &mut [u8], it: [u8; N]) -> &mut [u8] {
     out
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "seven bits fit")]
+#[expect(clippy::cast_possible_truncation, reason = "seven bits fit, and an eighth is set")]
 #[inline]
 pub fn uvarint(out: &mut [u8], n: usize) -> &mut [u8] {
-    if n < 0x80 { fixed(out, [n as u8]) } else { long_uvarint(out, n) }
+    match n {
+        0..0x80 => fixed(out, [n as u8]),
+        0x80..0x4000 => fixed(out, [n as u8 | 0x80, (n >> 7) as u8]),
+        _ => long_uvarint(out, n),
+    }
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "seven bits fit")]

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use crate::chunk::Chunks;
 use crate::error::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind};
-use crate::message::{Message, Request, Response, measured, written};
+use crate::message::{Message, Request, Response, measure, written};
 use crate::read::Reader;
 use crate::str::Str;
 use crate::table;
@@ -119,14 +119,14 @@ fn encode<H: Message, M: Message>(
     body: &M,
     version: i16,
 ) -> Result<Chunks, EncodeError> {
-    let sizes: [Sizer; 2] = [measured(header, header_version)?, measured(body, version)?];
-    let total: usize = sizes.iter().map(Sizer::total).sum();
+    let (mut of_header, mut of_body) = (Sizer::default(), Sizer::default());
+    measure(header, &mut of_header, header_version)?;
+    measure(body, &mut of_body, version)?;
     let too_large = |_| EncodeError { path: M::NAME.to_owned(), kind: EncodeErrorKind::TooLarge };
-    let size = i32::try_from(total).map_err(too_large)?;
-    let mut writer = Writer::with_capacity(4 + sizes.iter().map(Sizer::inline).sum::<usize>());
+    let size = i32::try_from(of_header.total() + of_body.total()).map_err(too_large)?;
+    let mut writer = Writer::with_capacity(4 + of_header.inline() + of_body.inline());
     writer.i32(size);
-    let [of_header, of_body] = &sizes;
-    written(header, &mut writer, of_header, header_version);
-    written(body, &mut writer, of_body, version);
+    written(header, &mut writer, &of_header, header_version);
+    written(body, &mut writer, &of_body, version);
     Ok(writer.into_chunks())
 }

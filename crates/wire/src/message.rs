@@ -58,7 +58,8 @@ pub trait Message: Body + Clone + PartialEq + std::fmt::Debug + 'static {
     /// # Errors
     /// A version that the message lacks, or a value that the version can't carry (decision 4). Nothing was written.
     fn encode(&self, w: &mut Writer, version: i16) -> Result<(), EncodeError> {
-        let sizer = measured(self, version)?;
+        let mut sizer = Sizer::default();
+        measure(self, &mut sizer, version)?;
         written(self, w, &sizer, version);
         Ok(())
     }
@@ -68,7 +69,9 @@ pub trait Message: Body + Clone + PartialEq + std::fmt::Debug + 'static {
     /// # Errors
     /// As `encode`.
     fn size(&self, version: i16) -> Result<usize, EncodeError> {
-        measured(self, version).map(|it| it.total())
+        let mut sizer = Sizer::default();
+        measure(self, &mut sizer, version)?;
+        Ok(sizer.total())
     }
 
     /// The message alone, in one piece.
@@ -86,7 +89,8 @@ pub trait Message: Body + Clone + PartialEq + std::fmt::Debug + 'static {
     /// # Errors
     /// As `encode`.
     fn to_prefixed(&self, version: i16) -> Result<Bytes, EncodeError> {
-        let sizer = measured(self, version)?;
+        let mut sizer = Sizer::default();
+        measure(self, &mut sizer, version)?;
         let mut writer = Writer::with_capacity(2 + sizer.inline());
         writer.i16(version);
         written(self, &mut writer, &sizer, version);
@@ -115,19 +119,19 @@ pub trait Message: Body + Clone + PartialEq + std::fmt::Debug + 'static {
     }
 }
 
-/// Checks a message and finds its size.
-pub(crate) fn measured<M: Message>(message: &M, version: i16) -> Result<Sizer, EncodeError> {
+/// Checks a message and adds its size. The sizer stays where it is, since a copy would wait for what was just written.
+#[inline]
+pub(crate) fn measure<M: Message>(message: &M, sizer: &mut Sizer, version: i16) -> Result<(), EncodeError> {
     if !M::VERSIONS.contains(&version) {
         let kind = EncodeErrorKind::UnsupportedVersion(version);
         return Err(EncodeError { path: M::NAME.to_owned(), kind });
     }
-    let mut sizer = Sizer::default();
     sizer.fixed(M::fixed(version));
-    message.measure(&mut sizer, version).map_err(|it| *it)?;
+    message.measure(sizer, version).map_err(|it| *it)?;
     if i32::try_from(sizer.total()).is_err() {
         return Err(EncodeError { path: M::NAME.to_owned(), kind: EncodeErrorKind::TooLarge });
     }
-    Ok(sizer)
+    Ok(())
 }
 
 /// Writes a message that was measured.

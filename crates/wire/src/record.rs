@@ -3,9 +3,9 @@
 use bytes::Bytes;
 
 use crate::error::{DecodeError, EncodeError};
-use crate::message::{Message, measured, written};
+use crate::message::{Message, measure, written};
 use crate::read::Reader;
-use crate::write::Writer;
+use crate::write::{Sizer, Writer};
 use crate::{consumer_offsets, share_group_state, transaction_state};
 
 /// A record of an internal topic as one value: the enum over its record types.
@@ -52,7 +52,8 @@ pub(crate) fn encode<K: Message, V: Message>(
     value: Option<&V>,
     version: Option<i16>,
 ) -> Result<(Bytes, Option<Bytes>), EncodeError> {
-    let sizer = measured(key, 0)?;
+    let mut sizer = Sizer::default();
+    measure(key, &mut sizer, 0)?;
     let mut writer = Writer::with_capacity(2 + sizer.inline());
     writer.i16(record_type);
     written(key, &mut writer, &sizer, 0);

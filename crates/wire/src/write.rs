@@ -187,6 +187,23 @@ fn check_tags(unknown: &[RawTag], flex: bool, defined: u32) -> Result {
     }
 }
 
+/// The chunks, with what was copied between those that were not.
+fn spliced(mut rest: Bytes, splices: Vec<(usize, Chunk)>) -> Chunks {
+    let mut chunks = Vec::with_capacity(2 * splices.len() + 1);
+    let mut start = 0;
+    for (at, chunk) in splices {
+        if at > start {
+            chunks.push(Chunk::Bytes(rest.split_to(at - start)));
+            start = at;
+        }
+        chunks.push(chunk);
+    }
+    if !rest.is_empty() {
+        chunks.push(Chunk::Bytes(rest));
+    }
+    Chunks::many(chunks)
+}
+
 /// Gathers an encoded message as chunks.
 #[derive(Debug, Default)]
 pub struct Writer {
@@ -224,24 +241,15 @@ impl Writer {
 
     /// What was written, in order.
     #[must_use]
+    #[inline]
     pub fn into_chunks(self) -> Chunks {
-        let mut rest = Bytes::from(self.buffer);
-        if self.splices.is_empty() && !rest.is_empty() {
-            return Chunks::one(Chunk::Bytes(rest));
+        let Self { buffer, splices } = self;
+        if splices.capacity() > 0 || buffer.is_empty() {
+            return spliced(buffer.into(), splices);
         }
-        let mut chunks = Vec::with_capacity(2 * self.splices.len() + 1);
-        let mut start = 0;
-        for (at, chunk) in self.splices {
-            if at > start {
-                chunks.push(Chunk::Bytes(rest.split_to(at - start)));
-                start = at;
-            }
-            chunks.push(chunk);
-        }
-        if !rest.is_empty() {
-            chunks.push(Chunk::Bytes(rest));
-        }
-        Chunks::many(chunks)
+        // It owns nothing, so it needs no code that drops it.
+        std::mem::forget(splices);
+        Chunks::one(Chunk::Bytes(buffer.into()))
     }
 
     /// What was written in one piece.
@@ -309,11 +317,13 @@ impl Writer {
     }
 
     /// Writes what was measured.
+    #[inline]
     pub(crate) fn fill(&mut self, sizer: &Sizer, write: impl FnOnce(&mut [u8], &mut Splices) -> usize) {
         let (start, inline) = (self.buffer.len(), sizer.inline());
         let end = start + inline;
         if self.buffer.capacity() == 0 {
-            self.buffer = Vec::with_capacity(inline);
+            // The old one owns nothing, so it needs no code that drops it.
+            std::mem::forget(std::mem::replace(&mut self.buffer, Vec::with_capacity(inline)));
         }
         self.buffer.resize(end, 0);
         let before = self.splices.len();

@@ -1,5 +1,5 @@
-//! What decoding costs, whatever the bytes are: memory within a small multiple of the input, steps linear in it
-//! (wire.md 10). The input is every golden vector changed by a seeded chance, and what is worst for each message.
+//! What encoding costs: one allocation. What decoding costs, whatever the bytes are: memory within a small multiple of
+//! the input, steps linear in it (wire.md 10). The input is every golden vector changed by a seeded chance, and what is worst for each message.
 //! `THALWEG_SEED=N` replays a run, `THALWEG_ROUNDS=N` makes it longer.
 #![allow(
     clippy::unwrap_used,
@@ -19,7 +19,7 @@ use support::{hex, message, rows};
 use wire::message::Erased;
 use wire::table::{Field, Struct};
 use wire::walk::{Value, Visitor, walk};
-use wire::{EVERY_MESSAGE, RawTag, Reader, batch};
+use wire::{EVERY_MESSAGE, Message, ProduceRequest, RawTag, Reader, Records, batch, produce};
 
 /// Changed copies of each vector.
 const ROUNDS: usize = 10;
@@ -67,6 +67,38 @@ fn check(erased: &Erased, version: i16, bytes: &Bytes) -> u64 {
     let most = 4 * bytes.len() + 64;
     assert!(steps.0 <= most, "{} steps for {}", steps.0, place());
     measured.bytes_max
+}
+
+/// Holds the encoder against one allocation of the very size.
+fn check_encode(name: &str, version: i16, encode: impl Fn() -> Option<Bytes>) {
+    let mut size = 0;
+    let measured = allocation_counter::measure(|| size = encode().map_or(0, |it| it.len()));
+    let expected = (u64::from(size > 0), size as u64);
+    assert_eq!((measured.count_total, measured.bytes_total), expected, "{name} v{version}");
+}
+
+#[test]
+fn encoding_takes_one_allocation() {
+    for erased in EVERY_MESSAGE {
+        let versions = erased.table.versions;
+        for version in (versions.low..=versions.high).filter(|it| (erased.default)(*it).is_ok()) {
+            check_encode(erased.table.name, version, || (erased.default)(version).ok());
+        }
+    }
+    let partition = |index| produce::request::PartitionProduceData {
+        index,
+        records: Some(Records::from(Bytes::from(vec![7; 400]))),
+        ..Default::default()
+    };
+    let topic = produce::request::TopicProduceData {
+        name: "orders".into(),
+        partition_data: (0..20).map(partition).collect(),
+        ..Default::default()
+    };
+    let request = ProduceRequest { topic_data: vec![topic], ..Default::default() };
+    for version in 3..=12 {
+        check_encode("20 batches", version, || request.to_bytes(version).ok());
+    }
 }
 
 #[test]
