@@ -168,15 +168,16 @@ mod tests {
     #[test]
     fn what_nobody_can_read_fails_the_load() {
         let (key, value) = commit(1, 5);
-        let wrong: [(Option<&[u8]>, Option<&[u8]>); 4] = [
-            (None, Some(&value)),
-            (Some(&key[..key.len() - 1]), Some(&value)),
-            (Some(&key), Some(&value[..9])),
-            (Some(&key), Some(&[0, 99])),
+        let cut_key = &key[..key.len() - 1];
+        let wrong = [
+            (None, &value[..]),
+            (Some(cut_key), &value[..]),
+            (Some(&key[..]), &value[..9]),
+            (Some(&key[..]), &[0, 99][..]),
         ];
         for (wrong_key, wrong_value) in wrong {
-            let batch =
-                BatchBuilder::new().push(Some(&key), Some(&value)).push(wrong_key, wrong_value).build();
+            let batch = BatchBuilder::new().push(Some(&key), Some(&value));
+            let batch = batch.push(wrong_key, Some(wrong_value)).build();
             let problem = load(&[batch], 0).unwrap_err();
             assert!(problem.starts_with("record 1"), "{problem}");
         }

@@ -1,7 +1,7 @@
 //! `range` and `uniform` against slow assignors that are written down from the rules (14.4 to 14.6): each topic asks
 //! every member anew, each step of balancing sorts anew, and no member shares anything with another.
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::print_stdout, reason = "a test")]
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

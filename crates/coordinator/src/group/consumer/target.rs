@@ -47,7 +47,7 @@ impl<'a> Assignment<'a> {
                 true => self.group.shared_names(&metadata.topic_names),
                 false => &metadata.topic_names,
             };
-            let kind = ((!names.is_empty()).then(|| Arc::as_ptr(names)), &metadata.topic_regex);
+            let kind = ((!names.is_empty()).then_some(Arc::as_ptr(names)), &metadata.topic_regex);
             let subscription = *kinds.entry(kind).or_insert_with(|| {
                 let topics = self.wanted(metadata, &spec);
                 spec.subscription(topics)
