@@ -244,6 +244,7 @@ impl World {
             id = format!("m{}", self.clients_made);
         }
         if self.draw(3) == 0 {
+            self.clients_made += 1;
             process = format!("q{}", self.clients_made);
         }
         self.clients[client] = Client::new(id, process, instance, kind);
