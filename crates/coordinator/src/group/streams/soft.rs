@@ -44,6 +44,11 @@ pub(super) struct MemberOffsets {
 }
 
 impl StreamsSoft {
+    /// The member's last heartbeat, if it was heard since the load.
+    pub fn pulse(&self, member: &Str) -> Option<&Pulse> {
+        self.pulses.get(member)
+    }
+
     /// What is wrong with the topics that the topology needs.
     pub fn topic_problem(&self) -> Option<&Problem> {
         self.configured()?.problem.as_ref()

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::silence::{AWAY, Silence};
 use super::words::{has, list, verb};
 use super::{Finding, Severity, newest, newest_of, span};
 use crate::group::consumer::image::offered_assignors;
-use crate::group::consumer::{ConsumerGroup, ConsumerMember, ConsumerSoft, MemberState, Wait};
+use crate::group::consumer::{ConsumerGroup, ConsumerMember, ConsumerSoft, Current, MemberState, Wait};
 use crate::group::history::classic::listed;
 use crate::group::history::consumer::{held, name, names};
 use crate::group::history::{Kind, Ring};
@@ -184,39 +185,20 @@ impl<'a> View<'a> {
         self.group.subscriptions().regexes().filter_map(finding).collect()
     }
 
-    /// The client closed its connection, or heartbeats are overdue by a whole interval.
     fn silent(&self, member: &'a Str, it: &ConsumerMember) -> Option<Finding> {
         let (heard, ends) = session(self.soft, self.image, self.id, member, it)?;
-        let interval = Millis::from(self.settings.heartbeat_interval_ms);
-        let gone = self.own.and_then(|it| it.pulse(member)).and_then(|it| it.gone);
-        if gone.is_none() && self.now - heard <= 2 * interval {
-            return None;
-        }
-        let is_holder = |wait: &Wait| wait.holders.contains(member);
-        let blocks = self.waits.values().flatten().any(is_holder);
-        let severity = if blocks { Severity::Blocks } else { Severity::Warns };
-        let finding = match gone {
-            Some(at) => {
-                let ago = span(self.now - at);
-                let sentence =
-                    format!("The client of member {member} ({}) closed its connection {ago} ago.", place(it));
-                Finding::new(severity, "connection-closed", sentence).since(Some(at))
-            }
-            None => {
-                let sentence = format!(
-                    "Member {member} ({}) was last heard of {} ago; heartbeats are due every {}.",
-                    place(it),
-                    span(self.now - heard),
-                    span(interval),
-                );
-                Finding::new(severity, "silent-member", sentence).since(Some(heard))
-            }
+        let silence = Silence {
+            member,
+            place: place(it),
+            epoch: it.current.epoch,
+            heard,
+            ends,
+            gone: self.own.and_then(|it| it.pulse(member)).and_then(|it| it.gone),
+            interval: Millis::from(self.settings.heartbeat_interval_ms),
+            blocks: self.waits.values().flatten().any(|wait| wait.holders.contains(member)),
+            holds: "partitions",
         };
-        let left = span(ends - self.now);
-        let advice = format!(
-            "See whether its process runs and reaches the broker. It is removed in {left} and its partitions go to others."
-        );
-        Some(finding.advice(advice).until(Some(ends)).members([member]))
+        silence.finding(self.now)
     }
 
     fn must_revoke(&self, member: &'a Str, it: &ConsumerMember) -> Option<Finding> {
@@ -278,8 +260,10 @@ impl<'a> View<'a> {
     /// Members that do not know the target yet.
     fn behind(&self) -> Option<Finding> {
         let target = self.group.assignment_epoch;
-        let is_behind =
-            |it: &ConsumerMember| it.current.state == MemberState::Stable && it.current.epoch < target;
+        let is_behind = |it: &ConsumerMember| {
+            let Current { state, epoch, .. } = &it.current;
+            *state == MemberState::Stable && *epoch < target && *epoch != AWAY
+        };
         let behind: Vec<_> = self.group.members().iter().filter(|(_, it)| is_behind(it)).collect();
         if behind.is_empty() {
             return None;

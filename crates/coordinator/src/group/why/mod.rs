@@ -5,6 +5,7 @@
 
 mod classic;
 mod consumer;
+mod silence;
 mod streams;
 #[cfg(test)]
 mod tests;
@@ -212,7 +213,11 @@ fn advice_on(code: ErrorCode) -> &'static str {
             "The member committed with an epoch that it no longer has; it should repeat the commit after its \
              next heartbeat. If this goes on, the client does not follow the group."
         }
-        ErrorCode::FENCED_MEMBER_EPOCH | ErrorCode::UNKNOWN_MEMBER_ID => {
+        ErrorCode::FENCED_MEMBER_EPOCH => {
+            "It named an epoch that is not the member's: an answer was lost, or two clients use one member id; the \
+             client gives up what it has and joins again by itself."
+        }
+        ErrorCode::UNKNOWN_MEMBER_ID => {
             "The coordinator had removed the member, most often because its heartbeats stopped for a session; \
              the client joins again by itself."
         }

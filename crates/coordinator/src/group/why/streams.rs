@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::silence::{AWAY, Silence};
 use super::words::{capital, has, list, runs};
 use super::{Finding, Severity, span};
 use crate::group::history::streams::names;
@@ -9,7 +10,9 @@ use crate::group::history::{Kind, Ring};
 use crate::group::soft::{Soft, TimerKey};
 use crate::group::streams::configure::TopicStatus;
 use crate::group::streams::tasks::{AssignedTasks, TaskId, Tasks};
-use crate::group::streams::{GroupState, MemberState, StreamsGroup, StreamsMember, StreamsSoft, Wait};
+use crate::group::streams::{
+    Current, GroupState, MemberState, StreamsGroup, StreamsMember, StreamsSoft, Wait,
+};
 use crate::machine::Millis;
 use catalog::Image;
 use catalog::config::StreamsGroupSettings;
@@ -18,7 +21,8 @@ use wire::Str;
 /// Tasks that a finding lists.
 const TASKS_MAX: usize = 50;
 
-/// When a streams member was last heard of and when its session ends, by its session's deadline.
+/// When a streams member was last heard of and when its session ends. After a load everybody has a full session,
+/// whenever it was last heard of.
 pub(in crate::group) fn session(
     soft: &Soft,
     image: &Image,
@@ -27,8 +31,9 @@ pub(in crate::group) fn session(
 ) -> Option<(Millis, Millis)> {
     let key = TimerKey::Session { group: group.clone(), member: member.clone() };
     let ends = soft.timers.get(&key)?;
+    let heard = soft.streams.get(group).and_then(|it| it.pulse(member)).map(|it| it.heard);
     let timeout = image.group_settings(&group.to_str()).streams.session_timeout_ms;
-    Some((ends - Millis::from(timeout), ends))
+    Some((heard.unwrap_or_else(|| ends - Millis::from(timeout)), ends))
 }
 
 /// Since when a member must give up tasks, and when it is removed if it does not.
@@ -222,28 +227,20 @@ impl<'a> View<'a> {
         Some(Finding::new(Severity::Blocks, "no-target-yet", sentence).advice(advice).since(since))
     }
 
-    /// Heartbeats are overdue by a whole interval.
     fn silent(&self, member: &'a Str, it: &StreamsMember) -> Option<Finding> {
         let (heard, ends) = session(self.soft, self.image, self.id, member)?;
-        let interval = Millis::from(self.settings.heartbeat_interval_ms);
-        // After a load everybody has a full session, whenever it was last heard of.
-        if self.now - heard <= 2 * interval {
-            return None;
-        }
-        let blocked: Vec<_> = self.blocked_by(member).collect();
-        let severity = if blocked.is_empty() { Severity::Warns } else { Severity::Blocks };
-        let sentence = format!(
-            "Member {member} ({}) was last heard of {} ago; heartbeats are due every {}.",
-            place(it),
-            span(self.now - heard),
-            span(interval),
-        );
-        let advice = format!(
-            "See whether its process runs and reaches the broker. It is removed in {} and its tasks go to others.",
-            span(ends - self.now)
-        );
-        let finding = Finding::new(severity, "silent-member", sentence).advice(advice);
-        Some(finding.since(Some(heard)).until(Some(ends)).members([member]))
+        let silence = Silence {
+            member,
+            place: place(it),
+            epoch: it.current.epoch,
+            heard,
+            ends,
+            gone: self.own.and_then(|it| it.pulse(member)).and_then(|it| it.gone),
+            interval: Millis::from(self.settings.heartbeat_interval_ms),
+            blocks: self.blocked_by(member).next().is_some(),
+            holds: "tasks",
+        };
+        silence.finding(self.now)
     }
 
     /// Members that wait for a task of this one, with the task.
@@ -290,8 +287,10 @@ impl<'a> View<'a> {
     /// Members that do not know the target yet.
     fn behind(&self) -> Option<Finding> {
         let target = self.group.assignment_epoch;
-        let is_behind =
-            |it: &StreamsMember| it.current.state == MemberState::Stable && it.current.epoch < target;
+        let is_behind = |it: &StreamsMember| {
+            let Current { state, epoch, .. } = &it.current;
+            *state == MemberState::Stable && *epoch < target && *epoch != AWAY
+        };
         let behind: Vec<_> = self.group.members().iter().filter(|(_, it)| is_behind(it)).collect();
         if behind.is_empty() {
             return None;

@@ -1,0 +1,66 @@
+//! Members that do not come: their client is gone, they left for a while, or heartbeats are overdue.
+
+use super::{Finding, Severity, span};
+use crate::machine::Millis;
+use wire::Str;
+
+/// The epoch of a static member that left for a while.
+pub(super) const AWAY: i32 = -2;
+
+/// A member and when it was heard of.
+pub(super) struct Silence<'a> {
+    pub member: &'a Str,
+    /// Where it runs.
+    pub place: String,
+    pub epoch: i32,
+    pub heard: Millis,
+    /// Of its session.
+    pub ends: Millis,
+    /// When its client closed the connection.
+    pub gone: Option<Millis>,
+    /// Of heartbeats.
+    pub interval: Millis,
+    /// Others wait for what it has.
+    pub blocks: bool,
+    /// What it has: tasks or partitions.
+    pub holds: &'static str,
+}
+
+impl Silence<'_> {
+    /// None while it comes: a heartbeat may be overdue by a whole interval.
+    pub(super) fn finding(&self, now: Millis) -> Option<Finding> {
+        let Self { member, place, holds, .. } = self;
+        let severity = if self.blocks { Severity::Blocks } else { Severity::Warns };
+        let left = span(self.ends - now);
+        let finding = if self.epoch == AWAY {
+            let sentence =
+                format!("Static member {member} ({place}) left for a while; its {holds} are kept for it.");
+            let advice = format!(
+                "Start it again with the same instance id. It is removed in {left} if it does not come."
+            );
+            Finding::new(severity, "static-member-away", sentence).advice(advice)
+        } else {
+            let (code, since, sentence) = match self.gone {
+                Some(at) => {
+                    let ago = span(now - at);
+                    let sentence =
+                        format!("The client of member {member} ({place}) closed its connection {ago} ago.");
+                    ("connection-closed", at, sentence)
+                }
+                None if now - self.heard <= 2 * self.interval => return None,
+                None => {
+                    let (ago, due) = (span(now - self.heard), span(self.interval));
+                    let sentence = format!(
+                        "Member {member} ({place}) was last heard of {ago} ago; heartbeats are due every {due}."
+                    );
+                    ("silent-member", self.heard, sentence)
+                }
+            };
+            let advice = format!(
+                "See whether its process runs and reaches the broker. It is removed in {left} and its {holds} go to others."
+            );
+            Finding::new(severity, code, sentence).since(Some(since)).advice(advice)
+        };
+        Some(finding.until(Some(self.ends)).members([*member]))
+    }
+}
