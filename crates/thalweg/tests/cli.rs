@@ -5,6 +5,14 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use client::Connection;
+use wire::create_topics::request::CreatableTopic;
+use wire::streams_group_heartbeat::request::{Subtopology, TaskIds, Topology};
+use wire::{
+    CreateTopicsRequest, ErrorCode, FindCoordinatorRequest, Str, StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
+};
+
 fn thalweg(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_thalweg")).args(arguments).env_clear().output().unwrap()
 }
@@ -17,12 +25,17 @@ struct Broker {
 
 impl Broker {
     fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    fn start_with(settings: &[&str]) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let directory = std::env::temp_dir().join(format!("thalweg-cli-{}-{number}", std::process::id()));
         let mut process = Command::new(env!("CARGO_BIN_EXE_thalweg"))
             .args(["serve", "--print", "json", "--override", "listeners=PLAINTEXT://127.0.0.1:0"])
             .args(["--override", &format!("log.dirs={}", directory.display())])
+            .args(settings.iter().flat_map(|it| ["--override", it]))
             .env_clear()
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -110,4 +123,80 @@ fn a_group_that_is_not_there_ends_with_3() {
     let done = thalweg(&[&["txn", "hanging", "-o", "json"], &at[..]].concat());
     assert_eq!((done.status.code(), done.stdout.as_slice()), (Some(0), &b"[]\n"[..]));
     assert_eq!(thalweg(&[&["txn", "list", "--state", "Bogus"], &at[..]].concat()).status.code(), Some(1));
+}
+
+/// A member that joins, or tells what it has.
+async fn beat(
+    connection: &mut Connection,
+    member: &'static str,
+    epoch: i32,
+    active: &[i32],
+) -> StreamsGroupHeartbeatResponse {
+    let subtopology = Subtopology {
+        subtopology_id: Str::from_static("0"),
+        source_topics: vec![Str::from_static("in")],
+        ..Default::default()
+    };
+    let topology = Topology { epoch: 0, subtopologies: vec![subtopology], ..Default::default() };
+    let active =
+        TaskIds { subtopology_id: Str::from_static("0"), partitions: active.to_vec(), ..Default::default() };
+    let asked = StreamsGroupHeartbeatRequest {
+        group_id: Str::from_static("app"),
+        member_id: Str::from_static(member),
+        member_epoch: epoch,
+        rebalance_timeout_ms: if epoch == 0 { 60_000 } else { -1 },
+        topology: (epoch == 0).then_some(topology),
+        process_id: (epoch == 0).then(|| Str::from(format!("process-of-{member}"))),
+        active_tasks: Some(if active.partitions.is_empty() { Vec::new() } else { vec![active] }),
+        standby_tasks: Some(Vec::new()),
+        warmup_tasks: Some(Vec::new()),
+        ..Default::default()
+    };
+    loop {
+        let answer = connection.call(1, &asked).await.unwrap();
+        match answer.error_code {
+            ErrorCode::NONE => return answer,
+            code => assert_eq!(code, ErrorCode::COORDINATOR_LOAD_IN_PROGRESS, "{:?}", answer.error_message),
+        }
+    }
+}
+
+/// N2: a task has an owner as long as a member is giving it up.
+#[tokio::test]
+async fn a_task_that_is_given_up_is_not_nobodys() {
+    let broker = Broker::start_with(&[
+        "group.streams.initial.rebalance.delay.ms=0",
+        "group.streams.assignment.interval.ms=0",
+    ]);
+    let mut connection = Connection::connect(&broker.address, None).await.unwrap();
+    let topic = CreatableTopic {
+        name: Str::from_static("in"),
+        num_partitions: 2,
+        replication_factor: 1,
+        ..Default::default()
+    };
+    let asked = CreateTopicsRequest { topics: vec![topic], timeout_ms: 5000, ..Default::default() };
+    connection.call(7, &asked).await.unwrap();
+    let keys = vec![Str::from_static("app")];
+    let asked = FindCoordinatorRequest { coordinator_keys: keys, ..Default::default() };
+    connection.call(4, &asked).await.unwrap();
+    let first = beat(&mut connection, "first", 0, &[]).await;
+    assert_eq!(first.active_tasks.unwrap()[0].partitions, [0, 1]);
+    beat(&mut connection, "second", 0, &[]).await;
+    let left = beat(&mut connection, "first", first.member_epoch, &[0, 1]).await.active_tasks.unwrap();
+    let (kept, gone) = (left[0].partitions[0], 1 - left[0].partitions[0]);
+    let tasks = |form| {
+        let done = thalweg(&["streams", "tasks", "app", "-o", form, "--bootstrap-server", &broker.address]);
+        assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap()
+    };
+    let page = tasks("text");
+    let line = |task: i32| page.lines().find(|it| it.starts_with(&format!("0_{task} "))).unwrap();
+    assert!(line(kept).contains("/first ") && !line(kept).contains("revoking"), "{page}");
+    assert!(line(gone).contains("[process-of-f/first revoking]"), "{page}");
+    assert!(line(gone).contains("process-of-s/second"), "{page}");
+    let owner = r#"[{"process":"process-of-first","member":"first"}]"#;
+    let expected =
+        format!(r#"{{"task":"0_{gone}","active":[],"standby":[],"warmup":[],"pending":{{"active":{owner},"#);
+    assert!(tasks("json").contains(&expected), "{page}");
 }

@@ -127,7 +127,12 @@ async fn why(arguments: &One) -> Result<(), Failure> {
     Ok(())
 }
 
-fn question(group: &str, include_state: bool, after_sequence: i64, max_events: i32) -> ExplainGroupRequest {
+pub(super) fn question(
+    group: &str,
+    include_state: bool,
+    after_sequence: i64,
+    max_events: i32,
+) -> ExplainGroupRequest {
     ExplainGroupRequest {
         group_id: Str::from(group),
         include_state,
@@ -138,7 +143,10 @@ fn question(group: &str, include_state: bool, after_sequence: i64, max_events: i
 }
 
 /// Asks again while the coordinator loads.
-async fn explain(broker: &mut Broker, asked: &ExplainGroupRequest) -> Result<ExplainGroupResponse, Failure> {
+pub(super) async fn explain(
+    broker: &mut Broker,
+    asked: &ExplainGroupRequest,
+) -> Result<ExplainGroupResponse, Failure> {
     loop {
         let answer = broker.call(0, 0, asked).await.map_err(|trouble| {
             if matches!(trouble, Trouble::NotServed(_)) {

@@ -1,20 +1,21 @@
 //! `thalweg streams`: tasks, topology, endpoints. They ask what Kafka answers too, so they work with any broker that
-//! serves streams groups.
+//! serves streams groups. Only what members are giving up is known to Thalweg alone.
 
 use std::collections::BTreeMap;
 
 use clap::{Subcommand, ValueEnum};
 use client::Broker;
+use wire::explain_group::response::Tasks;
 use wire::list_offsets::request::{ListOffsetsPartition, ListOffsetsTopic};
 use wire::metadata::request::MetadataRequestTopic;
 use wire::offset_fetch::request::OffsetFetchRequestGroup;
 use wire::streams_group_describe::response::DescribedGroup;
 use wire::{
-    ErrorCode, ListOffsetsRequest, MetadataRequest, MetadataResponse, OffsetFetchRequest, Str,
-    StreamsGroupDescribeRequest,
+    ErrorCode, ExplainGroupRequest, ListOffsetsRequest, MetadataRequest, MetadataResponse,
+    OffsetFetchRequest, Str, StreamsGroupDescribeRequest,
 };
 
-use super::groups::One;
+use super::groups::{One, explain, question};
 use super::show::tasks::Inputs;
 use super::{FAILED, Failure, Output, Target, print, show};
 
@@ -83,7 +84,8 @@ async fn endpoints(arguments: &One) -> Result<(), Failure> {
 
 async fn tasks(arguments: &One) -> Result<(), Failure> {
     let (mut broker, group) = describe(&arguments.target, &arguments.group).await?;
-    let inputs = inputs(&mut broker, &group).await?;
+    let inputs =
+        Inputs { pending: pending(&mut broker, &group).await?, ..inputs(&mut broker, &group).await? };
     match arguments.output {
         Output::Text => print(&show::tasks::text_page(&group, &inputs))?,
         Output::Json => print(&show::tasks::json_page(&group, &inputs).to_string())?,
@@ -141,6 +143,18 @@ async fn inputs(coordinator: &mut Broker, group: &DescribedGroup) -> Result<Inpu
         }
     }
     Ok(inputs)
+}
+
+/// What members were told to give up and have not, where the broker tells.
+async fn pending(
+    coordinator: &mut Broker,
+    group: &DescribedGroup,
+) -> Result<Option<BTreeMap<Str, Tasks>>, Failure> {
+    if coordinator.version::<ExplainGroupRequest>(0, 0).is_none() {
+        return Ok(None);
+    }
+    let answer = explain(coordinator, &question(&group.group_id.to_str(), true, -1, 0)).await?;
+    Ok(Some(answer.members.into_iter().map(|it| (it.member_id, it.pending)).collect()))
 }
 
 fn named(topic: &Str) -> MetadataRequestTopic {

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use wire::Str;
 use wire::json::Json;
 use wire::streams_group_describe::response::{DescribedGroup, Member, Subtopology, TaskIds, TaskOffset};
+use wire::{Str, explain_group};
 
 use super::json::{list, number_or_null, object, text, texts};
 use super::{NOTHING, or_nothing, short_ids, table};
@@ -17,13 +17,15 @@ const KNOWN: Range<i64> = 0..i64::MAX;
 /// A partition of a topic.
 pub(in crate::cli) type TopicPartition = (String, i32);
 
-/// What is known of the topics that tasks read.
+/// What is known of tasks beside the description of their group: of the topics that they read, and of who gives them up.
 #[derive(Debug, Default)]
 pub(in crate::cli) struct Inputs {
     /// Number of partitions of each topic.
     pub partitions: BTreeMap<String, i32>,
     pub committed: BTreeMap<TopicPartition, i64>,
     pub ends: BTreeMap<TopicPartition, i64>,
+    /// What members were told to give up and have not; none if the broker does not tell.
+    pub pending: Option<BTreeMap<Str, explain_group::response::Tasks>>,
 }
 
 impl Inputs {
@@ -45,11 +47,19 @@ pub(in crate::cli) struct Place {
     pub member: String,
 }
 
+/// Who has a task, by role.
 #[derive(Debug, Default)]
-pub(in crate::cli) struct Row {
+pub(in crate::cli) struct Holders {
     pub active: BTreeSet<Place>,
     pub standby: BTreeSet<Place>,
     pub warmup: BTreeSet<Place>,
+}
+
+#[derive(Debug, Default)]
+pub(in crate::cli) struct Row {
+    pub has: Holders,
+    /// Who was told to give it up and has not.
+    pub revoking: Holders,
     /// Who shall have it as active.
     pub goes_to: BTreeSet<Place>,
     pub inputs: Vec<TopicPartition>,
@@ -59,9 +69,11 @@ pub(in crate::cli) struct Row {
     pub changelog_lag: Option<i64>,
 }
 
+type Rows = BTreeMap<(String, i32), Row>;
+
 /// Rows by subtopology and partition.
-pub(in crate::cli) fn rows(group: &DescribedGroup, inputs: &Inputs) -> BTreeMap<(String, i32), Row> {
-    let mut rows: BTreeMap<(String, i32), Row> = BTreeMap::new();
+pub(in crate::cli) fn rows(group: &DescribedGroup, inputs: &Inputs) -> Rows {
+    let mut rows = Rows::new();
     for subtopology in subtopologies(group) {
         let topics: Vec<String> = topics(subtopology).map(ToString::to_string).collect();
         let count = topics.iter().filter_map(|it| inputs.partitions.get(it)).max().copied().unwrap_or(0);
@@ -75,27 +87,31 @@ pub(in crate::cli) fn rows(group: &DescribedGroup, inputs: &Inputs) -> BTreeMap<
         }
     }
     for member in &group.members {
-        let place = Place { process: member.process_id.to_string(), member: member.member_id.to_string() };
         let (has, target) = (&member.assignment, &member.target_assignment);
-        type Pick = fn(&mut Row) -> &mut BTreeSet<Place>;
-        let lists: [(&[TaskIds], Pick); 4] = [
-            (&has.active_tasks, |it| &mut it.active),
-            (&has.standby_tasks, |it| &mut it.standby),
-            (&has.warmup_tasks, |it| &mut it.warmup),
-            (&target.active_tasks, |it| &mut it.goes_to),
-        ];
-        for (tasks, pick) in lists {
-            for task in task_keys(tasks) {
-                pick(rows.entry(task).or_default()).insert(place.clone());
-            }
+        put(&mut rows, &has.active_tasks, member, |it| &mut it.has.active);
+        put(&mut rows, &has.standby_tasks, member, |it| &mut it.has.standby);
+        put(&mut rows, &has.warmup_tasks, member, |it| &mut it.has.warmup);
+        put(&mut rows, &target.active_tasks, member, |it| &mut it.goes_to);
+        if let Some(pending) = inputs.pending.as_ref().and_then(|it| it.get(&member.member_id)) {
+            put(&mut rows, &pending.active, member, |it| &mut it.revoking.active);
+            put(&mut rows, &pending.standby, member, |it| &mut it.revoking.standby);
+            put(&mut rows, &pending.warmup, member, |it| &mut it.revoking.warmup);
         }
         follow(&mut rows, member);
     }
     rows
 }
 
+/// Writes a member into the rows of its tasks.
+fn put(rows: &mut Rows, tasks: &[impl Ids], member: &Member, pick: fn(&mut Row) -> &mut BTreeSet<Place>) {
+    let place = Place { process: member.process_id.to_string(), member: member.member_id.to_string() };
+    for task in task_keys(tasks) {
+        pick(rows.entry(task).or_default()).insert(place.clone());
+    }
+}
+
 /// How far a member's copies are behind their changelogs.
-fn follow(rows: &mut BTreeMap<(String, i32), Row>, member: &Member) {
+fn follow(rows: &mut Rows, member: &Member) {
     let key = |it: &TaskOffset| (it.subtopology_id.to_string(), it.partition);
     let known = |offsets: &[TaskOffset]| -> BTreeMap<_, _> {
         offsets.iter().filter(|it| KNOWN.contains(&it.offset)).map(|it| (key(it), it.offset)).collect()
@@ -123,10 +139,28 @@ pub(in crate::cli) fn input_topics(group: &DescribedGroup) -> BTreeSet<Str> {
     subtopologies(group).flat_map(topics).cloned().collect()
 }
 
-fn task_keys(tasks: &[TaskIds]) -> impl Iterator<Item = (String, i32)> {
-    tasks
-        .iter()
-        .flat_map(|it| it.partitions.iter().map(|partition| (it.subtopology_id.to_string(), *partition)))
+/// Tasks of a subtopology, as different answers have them.
+trait Ids {
+    fn ids(&self) -> (&Str, &[i32]);
+}
+
+impl Ids for TaskIds {
+    fn ids(&self) -> (&Str, &[i32]) {
+        (&self.subtopology_id, &self.partitions)
+    }
+}
+
+impl Ids for explain_group::response::TaskIds {
+    fn ids(&self) -> (&Str, &[i32]) {
+        (&self.subtopology_id, &self.partitions)
+    }
+}
+
+fn task_keys(tasks: &[impl Ids]) -> impl Iterator<Item = (String, i32)> {
+    tasks.iter().flat_map(|it| {
+        let (subtopology, partitions) = it.ids();
+        partitions.iter().map(|partition| (subtopology.to_string(), *partition))
+    })
 }
 
 pub(in crate::cli) fn text_page(group: &DescribedGroup, inputs: &Inputs) -> String {
@@ -135,20 +169,22 @@ pub(in crate::cli) fn text_page(group: &DescribedGroup, inputs: &Inputs) -> Stri
         group.members.iter().flat_map(|it| [it.process_id.to_string(), it.member_id.to_string()]).collect();
     let short = short_ids(ids.iter().map(String::as_str));
     let name = |id: &str| short.get(id).cloned().unwrap_or_else(|| id.to_owned());
-    let places = |places: &BTreeSet<Place>| {
-        let names = places.iter().map(|it| format!("{}/{}", name(&it.process), name(&it.member)));
-        names.collect::<Vec<_>>().join(", ")
+    let place = |it: &Place| format!("{}/{}", name(&it.process), name(&it.member));
+    let places = |has: &BTreeSet<Place>, revoking: &BTreeSet<Place>| {
+        let revoking = revoking.iter().map(|it| format!("[{} revoking]", place(it)));
+        has.iter().map(place).chain(revoking).collect::<Vec<_>>().join(", ")
     };
     let number = |it: Option<i64>| it.map_or_else(|| NOTHING.to_owned(), |it| it.to_string());
     let line = |((subtopology, partition), row): (&(String, i32), &Row)| {
-        let moves = if row.goes_to == row.active { String::new() } else { places(&row.goes_to) };
+        let Row { has, revoking, goes_to, .. } = row;
+        let moves = if *goes_to == has.active { String::new() } else { places(goes_to, &BTreeSet::new()) };
         let inputs: Vec<_> =
             row.inputs.iter().map(|(topic, partition)| format!("{topic}-{partition}")).collect();
         [
             format!("{subtopology}_{partition}"),
-            or_nothing(places(&row.active)),
-            or_nothing(places(&row.standby)),
-            or_nothing(places(&row.warmup)),
+            or_nothing(places(&has.active, &revoking.active)),
+            or_nothing(places(&has.standby, &revoking.standby)),
+            or_nothing(places(&has.warmup, &revoking.warmup)),
             or_nothing(moves),
             number(row.lag),
             number(row.changelog_lag),
@@ -195,11 +231,20 @@ pub(in crate::cli) fn json_page(group: &DescribedGroup, inputs: &Inputs) -> Json
         list(&places, |it| object([("process", text(&it.process)), ("member", text(&it.member))]))
     };
     let tasks = list(&rows, |((subtopology, partition), row)| {
+        let Row { has, revoking, .. } = row;
+        let pending = || {
+            object([
+                ("active", places(&revoking.active)),
+                ("standby", places(&revoking.standby)),
+                ("warmup", places(&revoking.warmup)),
+            ])
+        };
         object([
             ("task", text(format!("{subtopology}_{partition}"))),
-            ("active", places(&row.active)),
-            ("standby", places(&row.standby)),
-            ("warmup", places(&row.warmup)),
+            ("active", places(&has.active)),
+            ("standby", places(&has.standby)),
+            ("warmup", places(&has.warmup)),
+            ("pending", inputs.pending.as_ref().map_or(Json::Null, |_| pending())),
             ("targetActive", places(&row.goes_to)),
             ("lag", number_or_null(row.lag)),
             ("changelogLag", number_or_null(row.changelog_lag)),

@@ -288,6 +288,7 @@ fn inputs() -> tasks::Inputs {
         partitions: [("in".to_owned(), 2), ("app-r".to_owned(), 1)].into(),
         committed: [(place("in", 0), 10), (place("in", 1), 30)].into(),
         ends: [(place("in", 0), 10), (place("in", 1), 42), (place("app-r", 0), 7)].into(),
+        pending: None,
     }
 }
 
@@ -314,7 +315,7 @@ fn tasks_as_json() {
     let page = tasks::json_page(&application(), &inputs()).to_string();
     let row = concat!(
         r#"{"task":"0_1","active":[{"process":"process-1","member":"aaaaaa-1"}],"standby":[],"#,
-        r#""warmup":[{"process":"process-2","member":"bbbbbb-1"}],"#,
+        r#""warmup":[{"process":"process-2","member":"bbbbbb-1"}],"pending":null,"#,
         r#""targetActive":[{"process":"process-2","member":"bbbbbb-1"}],"lag":12,"changelogLag":40,"#,
         r#""reads":["in-1"]}"#,
     );
@@ -323,6 +324,33 @@ fn tasks_as_json() {
             && page.contains(row),
         "{page}"
     );
+}
+
+/// N2: the first process was told to give up 0_1, which no description tells of.
+#[test]
+fn tasks_that_are_given_up() {
+    let mut group = application();
+    group.members[0].assignment.active_tasks = ids("0", &[0]);
+    let pending = [("aaaaaa-1".into(), tasks(&[1], &[])), ("bbbbbb-1".into(), tasks(&[], &[0]))];
+    let inputs = tasks::Inputs { pending: Some(pending.into()), ..inputs() };
+    let page = tasks::text_page(&group, &inputs);
+    assert!(
+        page.starts_with(
+            "\
+TASK  ACTIVE                         STANDBY                        WARM-UP             GOES TO             LAG  CHANGELOG LAG  READS
+0_0   process-1/aaaaaa-1             [process-2/bbbbbb-1 revoking]  -                   -                   0    -              in-0
+0_1   [process-1/aaaaaa-1 revoking]  -                              process-2/bbbbbb-1  process-2/bbbbbb-1  12   40             in-1
+"
+        ),
+        "{page}"
+    );
+    let page = tasks::json_page(&group, &inputs).to_string();
+    let row = concat!(
+        r#"{"task":"0_1","active":[],"standby":[],"warmup":[{"process":"process-2","member":"bbbbbb-1"}],"#,
+        r#""pending":{"active":[{"process":"process-1","member":"aaaaaa-1"}],"standby":[],"warmup":[]},"#,
+        r#""targetActive":[{"process":"process-2","member":"bbbbbb-1"}],"#,
+    );
+    assert!(page.contains(row), "{page}");
 }
 
 /// A client that does not know the end of a changelog yet sends the largest number: that is no lag.
