@@ -3,7 +3,7 @@
 //! Whoever changes something waits until it is in the journal, its partitions are open and every
 //! shard has been told; so a topic exists for all when its creator hears of it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use catalog::command::{Command, CreateTopics, internal_topic};
@@ -32,6 +32,8 @@ pub struct Catalog {
     followers: Followers,
     /// Held while the image moves: one change after the other, seen in one order by all.
     turn: Mutex<Turn>,
+    /// Why topics of the broker's own could not be created the last time.
+    not_created: parking_lot::Mutex<BTreeMap<String, String>>,
 }
 
 /// Who must know of a change before it counts as done.
@@ -68,7 +70,7 @@ impl Catalog {
         followers: Followers,
     ) -> Self {
         let turn = Mutex::new(Turn { snapshot, chance: Chance::default() });
-        Self { journal, image: watch::Sender::new(image), followers, turn }
+        Self { journal, image: watch::Sender::new(image), followers, turn, not_created: Default::default() }
     }
 
     /// The image as of now.
@@ -125,13 +127,29 @@ impl Catalog {
         let unknown = || Refusal::new(ErrorCode::INVALID_TOPIC_EXCEPTION, "not an internal topic");
         let topic = internal_topic(&image, name).ok_or_else(unknown)?;
         let command = CreateTopics { topics: vec![topic], validate_only: false };
-        for (_, created) in self.submit(command).await? {
-            match created {
-                Err(refusal) if refusal.code != ErrorCode::TOPIC_ALREADY_EXISTS => return Err(refusal),
-                Ok(_) | Err(_) => {}
-            }
+        let created = self.submit(command).await.and_then(|created| {
+            let refusal = created.into_iter().find_map(|(_, created)| created.err());
+            refusal.filter(|it| it.code != ErrorCode::TOPIC_ALREADY_EXISTS).map_or(Ok(()), Err)
+        });
+        if let Err(refusal) = &created
+            && self.is_news(name, &refusal.message)
+        {
+            let code = refusal.code.name();
+            error!(
+                topic = name,
+                code,
+                reason = refusal.message,
+                "internal topic can't be created: no coordinator"
+            );
         }
-        Ok(())
+        created
+    }
+
+    /// Whether one of the broker's own topics could be created the last time, or not for another reason: clients ask
+    /// again and again, and nobody reads the same line as often.
+    fn is_news(&self, topic: &str, reason: &str) -> bool {
+        let before = self.not_created.lock().insert(topic.to_owned(), reason.to_owned());
+        before.is_none_or(|it| it != reason)
     }
 
     /// Reads what others wrote.

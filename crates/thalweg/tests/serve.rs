@@ -120,6 +120,26 @@ fn a_second_process_on_a_directory_is_told_of_the_lock() {
     first.end(Signal::TERM);
 }
 
+/// Clients ask for their coordinator for ever; the log says once why it does not come.
+#[tokio::test]
+async fn an_internal_topic_that_cannot_be_created_is_one_line_of_the_log() {
+    let directory = Directory::new();
+    let broker = Broker::start(&directory.0, &["offsets.topic.num.partitions=20000"]);
+    let mut connection = client::Connection::connect(&broker.address, None).await.unwrap();
+    let asked = wire::FindCoordinatorRequest {
+        coordinator_keys: vec![wire::Str::from_static("g")],
+        ..Default::default()
+    };
+    for _ in 0..3 {
+        let found = connection.call(4, &asked).await.unwrap();
+        assert_eq!(found.coordinators[0].error_code, wire::ErrorCode::COORDINATOR_NOT_AVAILABLE);
+    }
+    let (_, log) = broker.end(Signal::TERM);
+    let told: Vec<_> = log.lines().filter(|it| it.contains("can't be created")).collect();
+    assert_eq!(told.len(), 1, "{log}");
+    assert!(told[0].contains("__consumer_offsets") && told[0].contains("POLICY_VIOLATION"), "{log}");
+}
+
 #[test]
 fn a_value_out_of_range_is_named_with_its_range() {
     let directory = Directory::new();

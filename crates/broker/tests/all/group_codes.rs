@@ -89,6 +89,15 @@ async fn without_its_topic_there_is_no_coordinator() {
     broker.stop().await;
 }
 
+/// Kafka takes such a setting and then never has a coordinator.
+#[tokio::test]
+async fn small_segments_of_the_internal_topic_are_no_obstacle() {
+    let broker = TestBroker::with(&[("offsets.topic.segment.bytes", "1000")]).await;
+    let mut connection = broker.connect().await;
+    assert_eq!(coordinator(&mut connection).await, ErrorCode::NONE);
+    broker.stop().await;
+}
+
 /// 5.3: what is refused before the shard is asked comes first; a topic of both kinds is one topic.
 #[tokio::test]
 async fn commits_to_unknown_places_are_refused_beside_good_ones() {

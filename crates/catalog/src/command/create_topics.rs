@@ -18,8 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use wire::create_topics::request::{CreatableReplicaAssignment, CreatableTopic, CreatableTopicConfig};
 
 use super::{Command, Decision, Entropy, Refusal, check_size};
-use crate::config::ReplicationFactorPolicy;
 use crate::config::describe::{self, ConfigEntry};
+use crate::config::{ReplicationFactorPolicy, SEGMENT_BYTES_MIN};
 use crate::entry::{Entry, PartitionEntry, TopicEntry};
 use crate::validate::topic_configs;
 use crate::{ErrorCode, Image, Uuid, placement, topic_name};
@@ -79,7 +79,8 @@ pub fn duplicates<'a>(names: impl IntoIterator<Item = &'a str>) -> BTreeSet<&'a 
 }
 
 /// How the broker creates one of its own topics; `None` for other names. The replication factor is clamped to the
-/// number of brokers: its default is 3 (`broker-core.md` 20.2, trap).
+/// number of brokers: its default is 3 (`broker-core.md` 20.2, trap). So is the size of segments to the least that a
+/// topic may have: its settings allow any, and with a smaller one the topic would never be created.
 pub fn internal_topic(image: &Image, name: &str) -> Option<NewTopic> {
     let broker = image.broker();
     let (partitions, factor, segment_bytes) = match name {
@@ -101,8 +102,8 @@ pub fn internal_topic(image: &Image, name: &str) -> Option<NewTopic> {
         _ => return None,
     };
     let brokers = i16::try_from(image.brokers().count()).unwrap_or(i16::MAX).max(1);
-    let mut configs =
-        vec![("cleanup.policy", "compact".to_owned()), ("segment.bytes", segment_bytes.to_string())];
+    let segment_bytes = i64::from(segment_bytes).max(SEGMENT_BYTES_MIN).to_string();
+    let mut configs = vec![("cleanup.policy", "compact".to_owned()), ("segment.bytes", segment_bytes)];
     match name {
         "__consumer_offsets" => configs.push(("compression.type", "producer".to_owned())),
         "__transaction_state" => {

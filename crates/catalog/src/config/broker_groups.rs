@@ -255,5 +255,5 @@ pub(super) const ROWS: &[Row] = &[
         .mapped("Clamped to the number of brokers when the topic is created."),
     Row::broker("offsets.topic.segment.bytes", Int, Some("104857600"))
         .at_least(1)
-        .honoured("Segment size of `__consumer_offsets`."),
+        .honoured("Segment size of `__consumer_offsets` when it is created; what is below 1 MiB counts as 1 MiB."),
 ];

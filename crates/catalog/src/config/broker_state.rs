@@ -93,7 +93,7 @@ pub(super) const ROWS: &[Row] = &[
         .mapped("Clamped to the number of brokers when the topic is created."),
     Row::broker("transaction.state.log.segment.bytes", Int, Some("104857600"))
         .at_least(1)
-        .honoured("Segment size of `__transaction_state`."),
+        .honoured("Segment size of `__transaction_state` when it is created; what is below 1 MiB counts as 1 MiB."),
     Row::broker("transaction.two.phase.commit.enable", Boolean, Some("false"))
         .accepted("Only InitProducerId v6 asks for it, which Kafka 4.4 does not serve either."),
     Row::broker("transactional.id.expiration.ms", Int, Some("604800000"))

@@ -29,6 +29,7 @@ pub use group_settings::{ConsumerGroupSettings, GroupSettings, ShareGroupSetting
 pub use layers::{BrokerConfigs, Source, StaticConfigs};
 pub use parse::{items, normalize};
 pub use row::{Kind, Mark, Row, Scope, Update, Valid};
+pub(crate) use topic::SEGMENT_BYTES_MIN;
 pub(crate) use topic_settings::effective;
 pub use topic_settings::{
     CleanupPolicy, Compression, Durability, RecordsValidate, TimestampType, TopicSettings,

@@ -3,6 +3,9 @@
 use super::row::Kind::{Boolean, Double, Int, List, Long, String};
 use super::row::{Row, Valid};
 
+/// Least size of a segment that a topic may have (KIP-1030).
+pub(crate) const SEGMENT_BYTES_MIN: i64 = 1 << 20;
+
 pub(super) const ROWS: &[Row] = &[
     Row::topic("cleanup.policy", List, Some("delete")).valid(Valid::Items(&["compact", "delete"], true)).synonyms(&[("log.cleanup.policy", 1)]).honoured("Old data is deleted, or compacted by key, or both; empty keeps everything. Only `compact` has an effect yet: records need keys."),
     Row::topic("compression.gzip.level", Int, Some("-1")).valid(Valid::BetweenOr(1, 9, -1)).synonyms(&[("compression.gzip.level", 1)]).honoured("Level for gzip when the broker compresses."),
@@ -37,7 +40,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::topic("remote.storage.enable", Boolean, Some("false")).accepted("Tiered storage and dead letter queues do not exist here."),
     Row::topic("retention.bytes", Long, Some("-1")).synonyms(&[("log.retention.bytes", 1)]).accepted("Not in effect yet. How many bytes of a partition are kept; -1: no limit."),
     Row::topic("retention.ms", Long, Some("604800000")).at_least(-1).synonyms(&[("log.retention.ms", 1), ("log.retention.minutes", 60000), ("log.retention.hours", 3600000)]).accepted("Not in effect yet. How long data is kept; -1: for ever."),
-    Row::topic("segment.bytes", Int, Some("1073741824")).at_least(1048576).synonyms(&[("log.segment.bytes", 1)]).honoured("Largest segment file."),
+    Row::topic("segment.bytes", Int, Some("1073741824")).at_least(SEGMENT_BYTES_MIN).synonyms(&[("log.segment.bytes", 1)]).honoured("Largest segment file."),
     Row::topic("segment.index.bytes", Int, Some("10485760")).at_least(4).synonyms(&[("log.index.size.max.bytes", 1)]).honoured("Largest index file; a full index closes its segment."),
     Row::topic("segment.jitter.ms", Long, Some("0")).at_least(0).synonyms(&[("log.roll.jitter.ms", 1), ("log.roll.jitter.hours", 3600000)]).honoured("Random part taken off the age at which segments close."),
     Row::topic("segment.ms", Long, Some("604800000")).at_least(1).synonyms(&[("log.roll.ms", 1), ("log.roll.hours", 3600000)]).honoured("A segment is closed at this age."),

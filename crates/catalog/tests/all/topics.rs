@@ -229,6 +229,22 @@ fn internal_topics() {
     assert_eq!(internal_topic(&world.image, "orders"), None);
 }
 
+/// The settings allow any size, topics do not (KIP-1030).
+#[test]
+fn small_segments_of_internal_topics() {
+    let topics = [
+        ("offsets.topic.segment.bytes", "__consumer_offsets"),
+        ("transaction.state.log.segment.bytes", "__transaction_state"),
+        ("share.coordinator.state.topic.segment.bytes", "__share_group_state"),
+    ];
+    for (setting, name) in topics {
+        let mut world = World::with(&[(setting, "1")]);
+        world.create(internal_topic(&world.image, name).unwrap()).unwrap();
+        let stored = world.image.topic(name).unwrap();
+        assert_eq!(world.image.topic_settings(stored).segment_bytes, 1 << 20, "{setting}");
+    }
+}
+
 /// 5.2 rules 1, 2, 4, 8.
 #[test]
 fn delete_topics() {
