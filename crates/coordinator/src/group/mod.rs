@@ -16,6 +16,7 @@ pub mod explain;
 pub mod fail;
 pub mod history;
 pub mod list;
+mod member_epoch;
 pub mod offsets;
 pub mod pulse;
 pub mod request;

@@ -19,13 +19,14 @@ use std::sync::Arc;
 
 use super::image::settings;
 use super::place::Place;
-use super::request::{self, JOIN};
+use super::request;
 use super::soft::ConsumerSoft;
 use super::update::{Decision, Update};
 use super::upgrade::Upgrade;
 use super::{ConsumerGroup, MemberMetadata, leave};
 use crate::group::classic::{self, Live};
 use crate::group::fail::Fail;
+use crate::group::member_epoch::JOIN;
 use crate::group::soft::Soft;
 use crate::group::state::{Group, Hard};
 use crate::group::step::Step;

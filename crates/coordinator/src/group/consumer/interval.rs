@@ -8,8 +8,8 @@
 //! told less than 2 s; librdkafka does (CR-13).
 
 use super::image::{adapts_heartbeats, settings};
-use super::request::JOIN;
 use super::{ConsumerGroup, ConsumerMember, ConsumerSoft, MemberState};
+use crate::group::member_epoch::JOIN;
 use crate::group::pulse::{self, Pulse, Release, SHORT, TOPICS_PATIENCE, Told, WaitsFor};
 use crate::group::step::Step;
 use crate::machine::{Caller, Millis};

@@ -14,11 +14,11 @@ use super::heartbeat::existing_group;
 use super::image::Policy;
 use super::partitions::Held;
 use super::place::{existing_static, unknown};
-use super::request::LEAVE_FOR_A_WHILE;
 use super::update::metadata_hash;
 use super::{ConsumerGroup, Current, records, timers};
 use crate::group::classic;
 use crate::group::fail::Fail;
+use crate::group::member_epoch::AWAY;
 use crate::group::step::Step;
 use catalog::Image;
 use wire::{ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse, Str};
@@ -34,10 +34,10 @@ pub(super) fn leave(
         Some(instance) => existing_static(group, member_id, instance, group_id)?,
         None => group.member(member_id).ok_or_else(|| unknown(member_id, group_id))?,
     };
-    if request.member_epoch == LEAVE_FOR_A_WHILE {
+    if request.member_epoch == AWAY {
         // Its partitions are kept for it until its session ends. Epoch 0 lets it commit for none.
         let away = Current {
-            epoch: LEAVE_FOR_A_WHILE,
+            epoch: AWAY,
             assigned: member.current.assigned.at_epoch(0),
             pending: Held::default(),
             ..member.current.clone()

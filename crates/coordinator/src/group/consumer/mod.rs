@@ -41,6 +41,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use crate::group::member_epoch::AWAY;
 use crate::machine::Millis;
 
 use self::partitions::{Held, Holders, Partitions};
@@ -288,8 +289,7 @@ impl ConsumerGroup {
 
     /// Whether nobody is there who heartbeats by the consumer protocol.
     fn is_all_classic(&self) -> bool {
-        let heartbeats =
-            |it: &ConsumerMember| it.metadata.classic.is_none() && it.current.epoch != place::AWAY;
+        let heartbeats = |it: &ConsumerMember| it.metadata.classic.is_none() && it.current.epoch != AWAY;
         !self.members.values().any(heartbeats)
     }
 

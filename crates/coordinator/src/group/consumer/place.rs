@@ -3,13 +3,10 @@
 use std::borrow::Cow;
 
 use super::partitions::Partitions;
-use super::request::JOIN;
 use super::{ConsumerGroup, ConsumerMember, Current, MemberMetadata};
 use crate::group::fail::Fail;
+use crate::group::member_epoch::{AWAY, JOIN};
 use wire::{ConsumerGroupHeartbeatRequest, ErrorCode, Str};
-
-/// An epoch that stands for a static member that is away.
-pub(super) const AWAY: i32 = -2;
 
 /// The member of a heartbeat, in the group as it stands.
 #[derive(Clone, Copy)]

@@ -4,13 +4,9 @@ use super::image::offered_assignors;
 use super::partitions::{Partitions, partitions};
 use crate::assign::PartitionAssignor;
 use crate::group::fail::Fail;
+use crate::group::member_epoch::{AWAY, JOIN, LEAVE};
 use catalog::Image;
 use wire::{ConsumerGroupHeartbeatRequest, ErrorCode, Str};
-
-/// Member epochs that are not epochs.
-pub(super) const JOIN: i32 = 0;
-pub(super) const LEAVE: i32 = -1;
-pub(super) const LEAVE_FOR_A_WHILE: i32 = -2;
 
 /// The version from which on members make their own ids (KIP-1082).
 const OWN_ID_VERSION: i16 = 1;
@@ -36,10 +32,10 @@ pub(super) fn check(
     if epoch == JOIN {
         check_join(request)?;
     }
-    if epoch == LEAVE_FOR_A_WHILE && request.instance_id.is_none() {
+    if epoch == AWAY && request.instance_id.is_none() {
         return Err(invalid("InstanceId can't be null."));
     }
-    if epoch < LEAVE_FOR_A_WHILE {
+    if epoch < AWAY {
         return Err(invalid("MemberEpoch is invalid."));
     }
     check_assignor(image, request)

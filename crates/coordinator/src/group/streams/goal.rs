@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 
 use super::heartbeat::Heartbeat;
 use super::image::may_deviate;
-use super::request::JOIN;
 use super::target::{self, Assignment, Delay, Goal};
 use super::tasks::Tasks;
 use super::warmup::plan::{Planned, Planner, Updated};
 use super::warmup::{self, Warmups};
+use crate::group::member_epoch::JOIN;
 use crate::machine::Millis;
 use wire::Str;
 use wire::consumer_offsets::Record;

@@ -33,7 +33,7 @@ use super::hash::TopicHashes;
 use super::image::{ImageTopics, assignor, may_deviate, settings};
 use super::reconcile::{MustRejoin, Reconciliation};
 use super::records::{self, GroupMetadata};
-use super::request::{self, JOIN, invalid};
+use super::request::{self, invalid};
 use super::response::Response;
 use super::soft::{MemberOffsets, StreamsSoft};
 use super::static_members::{self, Return};
@@ -48,6 +48,7 @@ use super::{
 use crate::group::classic::{self, Live};
 use crate::group::fail::Fail;
 use crate::group::history::Cause;
+use crate::group::member_epoch::JOIN;
 use crate::group::request::StreamsHeartbeatReply;
 use crate::group::soft::Soft;
 use crate::group::state::{Group, Hard};

@@ -6,10 +6,10 @@
 //! come back when the wait ends. Pure: what is told depends on the group, on what the members were
 //! told last, and on the load that the context gives.
 
-use super::request::JOIN;
 use super::soft::StreamsSoft;
 use super::tasks::{Role, TaskId};
 use super::{MemberState, StreamsGroup, StreamsMember};
+use crate::group::member_epoch::JOIN;
 use crate::group::pulse::{self, Release, SHORT, STEPS, TOPICS_PATIENCE, Told, WaitsFor};
 use crate::machine::Millis;
 use wire::Str;

@@ -12,9 +12,9 @@
 use super::StreamsGroup;
 use super::heartbeat;
 use super::records::{self, GroupMetadata};
-use super::request::LEAVE;
 use super::static_members;
 use crate::group::fail::Fail;
+use crate::group::member_epoch::LEAVE;
 use crate::group::request::StreamsHeartbeatReply;
 use crate::group::soft::TimerKey;
 use crate::group::step::Step;

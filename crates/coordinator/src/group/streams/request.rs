@@ -16,11 +16,7 @@ use wire::{ErrorCode, Str, StreamsGroupHeartbeatRequest};
 use super::tasks::{TaskId, TaskSet, Tasks};
 use super::topology;
 use crate::group::fail::Fail;
-
-/// Member epochs that are not epochs.
-pub(super) const JOIN: i32 = 0;
-pub(super) const LEAVE: i32 = -1;
-pub(super) const LEAVE_FOR_A_WHILE: i32 = -2;
+use crate::group::member_epoch::{AWAY, JOIN};
 
 pub(super) fn check(request: &StreamsGroupHeartbeatRequest) -> Result<(), Fail> {
     if let Some(topology) = &request.topology {
@@ -33,10 +29,10 @@ pub(super) fn check(request: &StreamsGroupHeartbeatRequest) -> Result<(), Fail> 
     if request.member_epoch == JOIN {
         check_join(request)?;
     }
-    if request.member_epoch == LEAVE_FOR_A_WHILE && request.instance_id.is_none() {
+    if request.member_epoch == AWAY && request.instance_id.is_none() {
         return Err(invalid("InstanceId can't be null when a member leaves for a while (epoch -2)."));
     }
-    if request.member_epoch < LEAVE_FOR_A_WHILE {
+    if request.member_epoch < AWAY {
         return Err(invalid(format!("MemberEpoch is {}, but must not be below -2.", request.member_epoch)));
     }
     let lists = [&request.active_tasks, &request.standby_tasks, &request.warmup_tasks];

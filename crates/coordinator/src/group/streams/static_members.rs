@@ -11,10 +11,10 @@
 //! member, else FENCED_INSTANCE_ID. A refused request leaves no trace (K-7).
 
 use super::records;
-use super::request::{JOIN, LEAVE_FOR_A_WHILE};
 use super::tasks::AssignedTasks;
 use super::{Current, MemberMetadata, StreamsGroup};
 use crate::group::fail::Fail;
+use crate::group::member_epoch::{AWAY, JOIN};
 use wire::consumer_offsets::Record;
 use wire::{ErrorCode, Str, StreamsGroupHeartbeatRequest};
 
@@ -69,7 +69,7 @@ pub(super) fn check_holder(group: &StreamsGroup, request: &StreamsGroupHeartbeat
 /// H-82: the member keeps its tasks but for those that it was told to give up; these are free.
 pub(super) fn away(current: &Current) -> Current {
     Current {
-        epoch: LEAVE_FOR_A_WHILE,
+        epoch: AWAY,
         assigned: without_epochs(&current.assigned),
         pending: AssignedTasks::default(),
         ..current.clone()
@@ -116,6 +116,6 @@ fn without_epochs(tasks: &AssignedTasks) -> AssignedTasks {
 impl Current {
     /// The member said that it will be back.
     pub(super) fn is_away(&self) -> bool {
-        self.epoch == LEAVE_FOR_A_WHILE
+        self.epoch == AWAY
     }
 }

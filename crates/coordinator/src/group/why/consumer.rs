@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::silence::{AWAY, Silence};
+use super::silence::{self, Silence};
 use super::words::{has, list, verb};
 use super::{Finding, Severity, newest, newest_of, span};
 use crate::group::consumer::image::offered_assignors;
-use crate::group::consumer::{ConsumerGroup, ConsumerMember, ConsumerSoft, Current, MemberState, Wait};
+use crate::group::consumer::{ConsumerGroup, ConsumerMember, ConsumerSoft, MemberState, Wait};
 use crate::group::history::classic::listed;
 use crate::group::history::consumer::{held, name, names};
 use crate::group::history::{Kind, Ring};
@@ -260,26 +260,15 @@ impl<'a> View<'a> {
     /// Members that do not know the target yet.
     fn behind(&self) -> Option<Finding> {
         let target = self.group.assignment_epoch;
-        let is_behind = |it: &ConsumerMember| {
-            let Current { state, epoch, .. } = &it.current;
-            *state == MemberState::Stable && *epoch < target && *epoch != AWAY
-        };
-        let behind: Vec<_> = self.group.members().iter().filter(|(_, it)| is_behind(it)).collect();
-        if behind.is_empty() {
-            return None;
-        }
-        let give_up: Vec<_> = behind.iter().flat_map(|(id, it)| self.to_give_up(id, it)).collect();
-        let ids: Vec<_> = behind.iter().map(|(id, _)| *id).collect();
-        let mut sentence = format!("{} not heard of the target of epoch {target} yet.", has(&ids));
-        if !give_up.is_empty() {
-            let what = names(self.image, give_up.iter().copied());
-            sentence.push_str(&format!(" {} must be given up there: {what}.", partitions(give_up.len())));
-        }
-        let finding = Finding::new(Severity::Blocks, "target-not-heard", sentence)
+        let rests_at =
+            |it: &ConsumerMember| (it.current.state == MemberState::Stable).then_some(it.current.epoch);
+        let behind = silence::behind(self.group.members(), target, rests_at)?;
+        let held: Vec<_> = behind.iter().flat_map(|(id, it)| self.to_give_up(id, it)).collect();
+        let what = || (partitions(held.len()), names(self.image, held.iter().copied()));
+        let finding = silence::target_not_heard(&behind, target, (!held.is_empty()).then(what))
             .advice(self.heartbeats_due())
-            .since(newest(self.ring, Kind::TargetComputed))
-            .members(ids);
-        Some(self.with_partitions(finding, &give_up))
+            .since(newest(self.ring, Kind::TargetComputed));
+        Some(self.with_partitions(finding, &held))
     }
 
     /// What a member has that its target lacks.

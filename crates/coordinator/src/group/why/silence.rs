@@ -1,11 +1,13 @@
-//! Members that do not come: their client is gone, they left for a while, or heartbeats are overdue.
+//! Members that do not come: their client is gone, they left for a while, heartbeats are overdue, or they have not
+//! heard of the target yet.
 
+use std::collections::BTreeMap;
+
+use super::words::{capital, has};
 use super::{Finding, Severity, span};
+use crate::group::member_epoch::AWAY;
 use crate::machine::Millis;
 use wire::Str;
-
-/// The epoch of a static member that left for a while.
-pub(super) const AWAY: i32 = -2;
 
 /// A member and when it was heard of.
 pub(super) struct Silence<'a> {
@@ -63,4 +65,30 @@ impl Silence<'_> {
         };
         Some(finding.until(Some(self.ends)).members([*member]))
     }
+}
+
+/// Members that do not know the target of this epoch yet, if there are any. `rests_at` is the epoch of a member that is
+/// stable; one that is not has heard of it. Who is away hears of it when it is back.
+pub(super) fn behind<'a, M>(
+    members: &'a BTreeMap<Str, M>,
+    target: i32,
+    rests_at: impl Fn(&M) -> Option<i32>,
+) -> Option<Vec<(&'a Str, &'a M)>> {
+    let is_behind = |it: &M| rests_at(it).is_some_and(|epoch| epoch < target && epoch != AWAY);
+    let behind: Vec<_> = members.iter().filter(|(_, it)| is_behind(it)).collect();
+    (!behind.is_empty()).then_some(behind)
+}
+
+/// What is to be said of them: how much they must give up by that target, and its names.
+pub(super) fn target_not_heard<M>(
+    behind: &[(&Str, &M)],
+    target: i32,
+    gives_up: Option<(String, String)>,
+) -> Finding {
+    let ids: Vec<_> = behind.iter().map(|(id, _)| *id).collect();
+    let mut sentence = format!("{} not heard of the target of epoch {target} yet.", has(&ids));
+    if let Some((count, names)) = gives_up {
+        sentence.push_str(&format!(" {} must be given up there: {names}.", capital(&count)));
+    }
+    Finding::new(Severity::Blocks, "target-not-heard", sentence).members(ids)
 }

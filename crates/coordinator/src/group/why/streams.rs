@@ -2,17 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::silence::{AWAY, Silence};
-use super::words::{capital, has, list, runs};
+use super::silence::{self, Silence};
+use super::words::{has, list, runs};
 use super::{Finding, Severity, span};
 use crate::group::history::streams::names;
 use crate::group::history::{Kind, Ring};
 use crate::group::soft::{Soft, TimerKey};
 use crate::group::streams::configure::TopicStatus;
 use crate::group::streams::tasks::{AssignedTasks, TaskId, Tasks};
-use crate::group::streams::{
-    Current, GroupState, MemberState, StreamsGroup, StreamsMember, StreamsSoft, Wait,
-};
+use crate::group::streams::{GroupState, MemberState, StreamsGroup, StreamsMember, StreamsSoft, Wait};
 use crate::machine::Millis;
 use catalog::Image;
 use catalog::config::StreamsGroupSettings;
@@ -287,31 +285,15 @@ impl<'a> View<'a> {
     /// Members that do not know the target yet.
     fn behind(&self) -> Option<Finding> {
         let target = self.group.assignment_epoch;
-        let is_behind = |it: &StreamsMember| {
-            let Current { state, epoch, .. } = &it.current;
-            *state == MemberState::Stable && *epoch < target && *epoch != AWAY
-        };
-        let behind: Vec<_> = self.group.members().iter().filter(|(_, it)| is_behind(it)).collect();
-        if behind.is_empty() {
-            return None;
-        }
+        let rests_at =
+            |it: &StreamsMember| (it.current.state == MemberState::Stable).then_some(it.current.epoch);
+        let behind = silence::behind(self.group.members(), target, rests_at)?;
         let held: Vec<TaskId> = behind.iter().flat_map(|(id, it)| self.to_give_up(id, it)).collect();
-        let mut sentence = format!(
-            "{} not heard of the target of epoch {target} yet.",
-            has(&behind.iter().map(|(id, _)| *id).collect::<Vec<_>>())
-        );
-        if !held.is_empty() {
-            sentence.push_str(&format!(
-                " {} must be given up there: {}.",
-                capital(&tasks_text(held.len())),
-                names(held.clone())
-            ));
-        }
+        let gives_up = (!held.is_empty()).then(|| (tasks_text(held.len()), names(held.clone())));
         let interval = span(Millis::from(self.settings.heartbeat_interval_ms));
-        let finding = Finding::new(Severity::Blocks, "target-not-heard", sentence)
+        let finding = silence::target_not_heard(&behind, target, gives_up)
             .advice(format!("They hear with their next heartbeats, every {interval}."))
-            .since(self.newest(Kind::TargetComputed))
-            .members(behind.iter().map(|(id, _)| *id));
+            .since(self.newest(Kind::TargetComputed));
         Some(Finding { tasks: task_names(&held), ..finding })
     }
 
