@@ -15,7 +15,8 @@ use wire::{ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse, ErrorC
 
 use crate::args::{Args, Parsed, number, show_duration};
 use crate::ask::{Memory, unquoted};
-use crate::show::{Line, id, or_empty, since_start, tombstone};
+use crate::clock::since_start;
+use crate::show::{Line, id, or_empty, tombstone};
 
 /// `consumer-heartbeat G M epoch=N …`.
 pub(crate) fn heartbeat(

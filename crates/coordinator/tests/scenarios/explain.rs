@@ -8,7 +8,7 @@ use wire::{ErrorCode, ExplainGroupRequest, ExplainGroupResponse, Str};
 
 use crate::args::{Args, Parsed};
 use crate::ask::unquoted;
-use crate::show::since_start;
+use crate::clock::since_start;
 use crate::tasks::show_tasks;
 
 /// `why G`: state, findings, members and topics.

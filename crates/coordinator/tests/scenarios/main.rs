@@ -4,6 +4,7 @@ mod args;
 mod ask;
 mod catalogue;
 mod classic;
+mod clock;
 #[path = "../harness/compaction.rs"]
 mod compaction;
 mod consumer;

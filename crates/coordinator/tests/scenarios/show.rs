@@ -15,10 +15,10 @@ use wire::{describe_groups, streams_group_describe, streams_group_heartbeat};
 
 use crate::args::show_duration;
 use crate::classic;
+use crate::clock::since_start;
 use crate::consumer;
 use crate::explain;
 use crate::tasks::{show_tasks, show_topology};
-use crate::world::START;
 
 /// One line of `name=value` parts.
 pub(crate) struct Line(pub(crate) String);
@@ -55,10 +55,6 @@ impl Line {
             None => line,
         }
     }
-}
-
-pub(crate) fn since_start(time: i64) -> String {
-    show_duration(time - START)
 }
 
 /// Topic ids of scripts are small numbers: `#1`.

@@ -12,22 +12,19 @@ use wire::{LogRecord, Str, Uuid};
 use crate::args::{Args, Parsed, duration, number, partition};
 use crate::ask::{self, Memory};
 use crate::classic::{self, MemberIds};
+use crate::clock::{self, Clocked, START, since_start};
 use crate::compaction::{Logged, What, decoded, every_compaction_is_the_same, producer_of, replay};
 use crate::consumer;
 use crate::explain;
 use crate::image::Topics;
 use crate::show;
 
-/// Scripts count their time from here.
-pub(crate) const START: Millis = 1_700_000_000_000;
 /// `max.message.bytes` of the log.
 const BATCH_BYTES_MAX: usize = 1_000_000;
 /// Prefixes of each script's log that are read after compaction.
 const COMPACTIONS: usize = 20;
 /// What is drawn of them.
 static SEED: LazyLock<u64> = LazyLock::new(testkit::seed::seed);
-/// Wakes of one step of the clock; more mean that a deadline does not move on.
-const WAKES_MAX: usize = 10_000;
 
 pub(crate) struct World {
     driver: Driver<GroupShard>,
@@ -163,7 +160,7 @@ impl World {
         for (key, time) in &self.timers {
             let moved = before.get(key);
             if moved != Some(time) && !(self.quiet && moved.is_some()) {
-                let _ = writeln!(out, "timer {} at {}", show::timer(key), show::since_start(*time));
+                let _ = writeln!(out, "timer {} at {}", show::timer(key), since_start(*time));
             }
         }
         for key in before.keys().filter(|it| !self.timers.contains_key(it)) {
@@ -175,23 +172,6 @@ impl World {
     fn event(&mut self, event: Event<GroupShard>) -> String {
         let round = self.driver.round(self.now, self.topics.image(), vec![event]);
         self.take(round)
-    }
-
-    /// Moves the clock, with a wake at each deadline on the way.
-    fn advance(&mut self, to: Millis) -> Parsed<String> {
-        let mut out = String::new();
-        for _ in 0..WAKES_MAX {
-            let Some(deadline) = self.driver.deadline().filter(|it| *it <= to) else {
-                self.now = to;
-                return Ok(out);
-            };
-            self.now = self.now.max(deadline);
-            let lines = self.event(Event::Wake);
-            if !lines.is_empty() {
-                let _ = write!(out, "at {}\n{lines}", show::since_start(self.now));
-            }
-        }
-        Err("a deadline does not move on".into())
     }
 
     fn ask(
@@ -364,9 +344,10 @@ impl World {
                 Ok(String::new())
             }
             "timers" => {
-                let timers = self.timers.iter().map(|(key, time)| {
-                    format!("timer {} at {}\n", show::timer(key), show::since_start(*time))
-                });
+                let timers = self
+                    .timers
+                    .iter()
+                    .map(|(key, time)| format!("timer {} at {}\n", show::timer(key), since_start(*time)));
                 Ok(timers.collect())
             }
             _ => Err("no such command".into()),
@@ -418,25 +399,28 @@ impl World {
     }
 }
 
+impl Clocked for World {
+    fn now(&mut self) -> &mut Millis {
+        &mut self.now
+    }
+
+    fn deadline(&self) -> Option<Millis> {
+        self.driver.deadline()
+    }
+
+    fn wake(&mut self) -> String {
+        self.event(Event::Wake)
+    }
+
+    fn command(&mut self, line: &str) -> Parsed<String> {
+        self.run(line)
+    }
+}
+
 impl testkit::script::Runner for World {
     fn command(&mut self, line: &str) -> Parsed<String> {
         let line = self.member_ids.expand(line);
-        let mut out = String::new();
-        let mut words: VecDeque<_> = line.split_whitespace().collect();
-        if let Some(time) = words.front().and_then(|it| it.strip_prefix("t=")) {
-            words.pop_front();
-            let to = match time.strip_prefix('+') {
-                Some(time) => self.now + duration(time)?,
-                None => START + duration(time)?,
-            };
-            if to < self.now {
-                return Err("time does not go back".into());
-            }
-            out = self.advance(to)?;
-        }
-        if !words.is_empty() {
-            out.push_str(&self.run(&Vec::from(words).join(" "))?);
-        }
+        let out = clock::run(self, &line)?;
         Ok(self.member_ids.shorten(&out))
     }
 

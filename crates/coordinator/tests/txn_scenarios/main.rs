@@ -3,6 +3,8 @@
 #[path = "../scenarios/args.rs"]
 #[expect(dead_code, reason = "scripts about groups need more")]
 mod args;
+#[path = "../scenarios/clock.rs"]
+mod clock;
 mod show;
 mod world;
 

@@ -8,11 +8,7 @@ use coordinator::txn::{TimerKey, TopicPartition, TxnRecord, TxnReply, TxnTask, W
 use wire::ErrorCode;
 
 use crate::args::show_duration;
-use crate::world::START;
-
-pub(crate) fn since_start(time: Millis) -> String {
-    show_duration(time - START)
-}
+use crate::clock::since_start;
 
 /// A line that leaves out what says nothing.
 struct Line(String);

@@ -15,13 +15,10 @@ use coordinator::{At, Caller, Driver, Entropy, Event, Machine, Millis, Round, Ta
 use wire::{ErrorCode, LogRecord, Str, Uuid};
 
 use crate::args::{Args, Parsed, duration, number};
+use crate::clock::{self, Clocked, START, since_start};
 use crate::show;
 
-/// Scripts count their time from here.
-pub(crate) const START: Millis = 1_700_000_000_000;
 const BATCH_BYTES_MAX: usize = 1_000_000;
-/// Wakes of one step of the clock; more mean that a deadline does not move on.
-const WAKES_MAX: usize = 10_000;
 /// The first producer id that the catalog gives out.
 const FIRST_ID: i64 = 1_000;
 
@@ -157,7 +154,7 @@ impl World {
         let before = std::mem::replace(&mut self.timers, timers);
         let mut out = String::new();
         for (key, time) in self.timers.iter().filter(|(key, time)| before.get(key) != Some(time)) {
-            let _ = writeln!(out, "timer {} at {}", show::timer(key), show::since_start(*time));
+            let _ = writeln!(out, "timer {} at {}", show::timer(key), since_start(*time));
         }
         for key in before.keys().filter(|it| !self.timers.contains_key(it)) {
             let _ = writeln!(out, "timer {} off", show::timer(key));
@@ -168,23 +165,6 @@ impl World {
     fn event(&mut self, event: Event<TxnShard>) -> String {
         let round = self.driver.round(self.now, &self.image, vec![event]);
         self.take(round)
-    }
-
-    /// Moves the clock, with a wake at each deadline on the way.
-    fn advance(&mut self, to: Millis) -> Parsed<String> {
-        let mut out = String::new();
-        for _ in 0..WAKES_MAX {
-            let Some(deadline) = self.driver.deadline().filter(|it| *it <= to) else {
-                self.now = to;
-                return Ok(out);
-            };
-            self.now = self.now.max(deadline);
-            let lines = self.event(Event::Wake);
-            if !lines.is_empty() {
-                let _ = write!(out, "at {}\n{lines}", show::since_start(self.now));
-            }
-        }
-        Err("a deadline does not move on".into())
     }
 
     fn ask(&mut self, asked: &str, request: TxnRequest) -> String {
@@ -465,25 +445,27 @@ fn list(args: &mut Args<'_>) -> Parsed<ListTransactions> {
     })
 }
 
+impl Clocked for World {
+    fn now(&mut self) -> &mut Millis {
+        &mut self.now
+    }
+
+    fn deadline(&self) -> Option<Millis> {
+        self.driver.deadline()
+    }
+
+    fn wake(&mut self) -> String {
+        self.event(Event::Wake)
+    }
+
+    fn command(&mut self, line: &str) -> Parsed<String> {
+        self.run(line)
+    }
+}
+
 impl testkit::script::Runner for World {
     fn command(&mut self, line: &str) -> Parsed<String> {
-        let mut out = String::new();
-        let mut words: VecDeque<_> = line.split_whitespace().collect();
-        if let Some(time) = words.front().and_then(|it| it.strip_prefix("t=")) {
-            words.pop_front();
-            let to = match time.strip_prefix('+') {
-                Some(time) => self.now + duration(time)?,
-                None => START + duration(time)?,
-            };
-            if to < self.now {
-                return Err("time does not go back".into());
-            }
-            out = self.advance(to)?;
-        }
-        if !words.is_empty() {
-            out.push_str(&self.run(&Vec::from(words).join(" "))?);
-        }
-        Ok(out)
+        clock::run(self, line)
     }
 
     fn finish(&mut self) -> Parsed<()> {
