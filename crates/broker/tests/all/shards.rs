@@ -1,5 +1,7 @@
 //! Group shards behind their hosts: loading, durability of answers, refused appends, restarts.
 
+use std::fmt::Debug;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -36,6 +38,20 @@ async fn create_topic(broker: &Broker) {
     let topics = vec![NewTopic::with_defaults("t")];
     let created = broker.catalog.submit(CreateTopics { topics, validate_only: false }).await.unwrap();
     assert!(created[0].1.is_ok());
+}
+
+/// Has a broker coordinate, with a topic to commit offsets of.
+async fn ready(broker: TestBroker) -> TestBroker {
+    find_coordinator(&broker).await;
+    create_topic(broker.broker()).await;
+    broker
+}
+
+/// The same with offset 3 committed.
+async fn ready_with_3(broker: TestBroker) -> TestBroker {
+    let broker = ready(broker).await;
+    assert_eq!(commit_error(broker.broker(), 3).await, Ok(ErrorCode::NONE));
+    broker
 }
 
 fn commit(broker: &Broker, offset: i64) -> GroupRequest {
@@ -83,6 +99,17 @@ async fn once_loaded<T, F: Future<Output = Result<T, Unavailable>>>(ask: impl Fn
     timeout(PATIENCE, asking).await.expect("the shard did not load")
 }
 
+/// Everybody else may go on, and yet there is no answer.
+async fn still_waits<T: Debug>(answer: &mut Pin<Box<impl Future<Output = T>>>) {
+    for _ in 0..1_000 {
+        tokio::select! {
+            biased;
+            early = &mut *answer => panic!("{early:?} came early"),
+            () = yield_now() => {}
+        }
+    }
+}
+
 #[tokio::test]
 async fn without_its_topic_nobody_coordinates() {
     let broker = TestBroker::start().await;
@@ -114,20 +141,13 @@ async fn the_first_question_creates_the_internal_topic_as_kafka_does() {
 #[tokio::test]
 async fn answers_wait_until_their_records_are_durable() {
     let disk = Disk::held();
-    let broker = TestBroker::on(&disk).await;
-    find_coordinator(&broker).await;
-    create_topic(broker.broker()).await;
+    let broker = ready(TestBroker::on(&disk).await).await;
     let handles = broker.broker().clone();
     let mut writing = Box::pin(commit_error(&handles, 5));
     let mut reading = Box::pin(committed(&handles));
-    for _ in 0..1_000 {
-        tokio::select! {
-            biased;
-            early = &mut writing => panic!("{early:?} before its records were durable"),
-            early = &mut reading => panic!("{early:?} though what it saw was not durable"),
-            () = yield_now() => {}
-        }
-    }
+    // Neither before its records are durable, nor what it sees.
+    still_waits(&mut writing).await;
+    still_waits(&mut reading).await;
     disk.engine.flush();
     assert_eq!(writing.await, Ok(ErrorCode::NONE));
     assert_eq!(reading.await, Ok(5));
@@ -136,9 +156,7 @@ async fn answers_wait_until_their_records_are_durable() {
 
 #[tokio::test]
 async fn what_was_answered_is_there_after_a_restart() {
-    let broker = TestBroker::start().await;
-    find_coordinator(&broker).await;
-    create_topic(broker.broker()).await;
+    let broker = ready(TestBroker::start().await).await;
     for offset in [3, 7] {
         assert_eq!(commit_error(broker.broker(), offset).await, Ok(ErrorCode::NONE));
     }
@@ -151,10 +169,7 @@ async fn what_was_answered_is_there_after_a_restart() {
 #[tokio::test]
 async fn a_refused_append_takes_the_change_back() {
     let disk = Disk::new();
-    let broker = TestBroker::on(&disk).await;
-    find_coordinator(&broker).await;
-    create_topic(broker.broker()).await;
-    assert_eq!(commit_error(broker.broker(), 3).await, Ok(ErrorCode::NONE));
+    let broker = ready_with_3(TestBroker::on(&disk).await).await;
     disk.full.store(true, Ordering::Relaxed);
     assert_eq!(commit_error(broker.broker(), 9).await, Err(Unavailable::NotCoordinator));
     disk.full.store(false, Ordering::Relaxed);
@@ -168,20 +183,12 @@ async fn a_refused_append_takes_the_change_back() {
 #[tokio::test]
 async fn who_waits_for_what_is_not_durable_hears_of_a_refused_append() {
     let disk = Disk::held();
-    let broker = TestBroker::on(&disk).await;
-    find_coordinator(&broker).await;
-    create_topic(broker.broker()).await;
+    let broker = ready(TestBroker::on(&disk).await).await;
     let handles = broker.broker().clone();
     let mut writing = Box::pin(commit_error(&handles, 5));
     let mut reading = Box::pin(committed(&handles));
-    for _ in 0..100 {
-        tokio::select! {
-            biased;
-            early = &mut writing => panic!("{early:?}"),
-            early = &mut reading => panic!("{early:?}"),
-            () = yield_now() => {}
-        }
-    }
+    still_waits(&mut writing).await;
+    still_waits(&mut reading).await;
     disk.full.store(true, Ordering::Relaxed);
     assert_eq!(commit_error(broker.broker(), 6).await, Err(Unavailable::NotCoordinator));
     assert_eq!(writing.await, Err(Unavailable::NotCoordinator));
@@ -247,23 +254,11 @@ async fn a_sync_of_the_leader_that_is_refused_is_told_to_all_that_wait() {
     let (leader, _) = joined(&handles, &Str::EMPTY).await;
     let mut other = Box::pin(joined(&handles, &Str::EMPTY));
     // It waits for the leader, which has to join again.
-    for _ in 0..100 {
-        tokio::select! {
-            biased;
-            early = &mut other => panic!("{early:?}"),
-            () = yield_now() => {}
-        }
-    }
+    still_waits(&mut other).await;
     let (_, generation) = joined(&handles, &leader).await;
     let (follower, _) = other.await;
     let mut waiting = Box::pin(ask(&handles, 3, sync(&follower, generation)));
-    for _ in 0..100 {
-        tokio::select! {
-            biased;
-            early = &mut waiting => panic!("{early:?}"),
-            () = yield_now() => {}
-        }
-    }
+    still_waits(&mut waiting).await;
     disk.full.store(true, Ordering::Relaxed);
     assert_eq!(ask(&handles, 3, sync(&leader, generation)).await, Err(Unavailable::NotCoordinator));
     assert_eq!(waiting.await, Err(Unavailable::NotCoordinator));
@@ -279,10 +274,7 @@ async fn a_sync_of_the_leader_that_is_refused_is_told_to_all_that_wait() {
 /// Somebody else wrote into the log: the offsets that the machine knows are wrong, so it is loaded anew. Scenario 304.
 #[tokio::test]
 async fn another_writer_makes_the_shard_load_anew() {
-    let broker = TestBroker::start().await;
-    find_coordinator(&broker).await;
-    create_topic(broker.broker()).await;
-    assert_eq!(commit_error(broker.broker(), 3).await, Ok(ErrorCode::NONE));
+    let broker = ready_with_3(TestBroker::start().await).await;
     let topic = broker.broker().catalog.image().topic("__consumer_offsets").unwrap().id;
     let used = (0..4).filter_map(|index| broker.broker().partitions.get(topic, index));
     let log = used.into_iter().find(|it| it.ends_now().end > 0).unwrap();
@@ -299,10 +291,7 @@ async fn another_writer_makes_the_shard_load_anew() {
 /// The shards end with their topic, and begin anew with the next one. Scenario 341.
 #[tokio::test]
 async fn groups_begin_anew_with_a_new_topic() {
-    let broker = TestBroker::start().await;
-    find_coordinator(&broker).await;
-    create_topic(broker.broker()).await;
-    assert_eq!(commit_error(broker.broker(), 3).await, Ok(ErrorCode::NONE));
+    let broker = ready_with_3(TestBroker::start().await).await;
     let topics = vec![TopicRef::Name("__consumer_offsets".to_owned())];
     let deleted = broker.broker().catalog.submit(DeleteTopics { topics }).await.unwrap();
     assert!(deleted[0].1.is_ok(), "{deleted:?}");

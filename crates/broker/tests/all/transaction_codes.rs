@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use crate::common::txn::{self, Producer};
 use crate::common::{Disk, PATIENCE, TestBroker, soon};
 use broker::auth::AllowAll;
 use catalog::command::{CreateTopics, NewTopic};
 use client::Connection;
-use wire::add_partitions_to_txn::request::{AddPartitionsToTxnTopic, AddPartitionsToTxnTransaction};
 use wire::batch::BatchBuilder;
 use wire::fetch::request::{FetchPartition, FetchTopic};
 use wire::list_offsets::request::{ListOffsetsPartition, ListOffsetsTopic};
@@ -56,35 +56,13 @@ fn begin() -> InitProducerIdRequest {
     }
 }
 
-fn topics(places: &[(&str, &[i32])]) -> Vec<AddPartitionsToTxnTopic> {
-    let topic = |(name, partitions): &(&str, &[i32])| AddPartitionsToTxnTopic {
-        name: Str::from(*name),
-        partitions: partitions.to_vec(),
-        ..Default::default()
-    };
-    places.iter().map(topic).collect()
+fn by_client(has: Producer, places: &[(&str, &[i32])]) -> AddPartitionsToTxnRequest {
+    txn::add_partitions(&ID.to_str(), has, places)
 }
 
-fn by_client(has: (i64, i16), places: &[(&str, &[i32])]) -> AddPartitionsToTxnRequest {
-    AddPartitionsToTxnRequest {
-        v3_and_below_transactional_id: ID.clone(),
-        v3_and_below_producer_id: has.0,
-        v3_and_below_producer_epoch: has.1,
-        v3_and_below_topics: topics(places),
-        ..Default::default()
-    }
-}
-
-fn by_broker(has: (i64, i16), verify_only: bool, places: &[(&str, &[i32])]) -> AddPartitionsToTxnRequest {
-    let transaction = AddPartitionsToTxnTransaction {
-        transactional_id: ID.clone(),
-        producer_id: has.0,
-        producer_epoch: has.1,
-        verify_only,
-        topics: topics(places),
-        ..Default::default()
-    };
-    AddPartitionsToTxnRequest { transactions: vec![transaction], ..Default::default() }
+fn by_broker(has: Producer, verify_only: bool, places: &[(&str, &[i32])]) -> AddPartitionsToTxnRequest {
+    let transactions = vec![txn::transaction(&ID.to_str(), has, verify_only, places)];
+    AddPartitionsToTxnRequest { transactions, ..Default::default() }
 }
 
 /// Topics of the answer with their partitions and codes.
@@ -108,14 +86,8 @@ async fn state(connection: &mut Connection) -> String {
     soon(connection.call(0, &request)).await.transaction_states[0].transaction_state.to_string()
 }
 
-fn end(has: (i64, i16)) -> EndTxnRequest {
-    EndTxnRequest {
-        transactional_id: ID.clone(),
-        producer_id: has.0,
-        producer_epoch: has.1,
-        committed: true,
-        ..Default::default()
-    }
+fn end(has: Producer) -> EndTxnRequest {
+    txn::end_txn(&ID.to_str(), has, true)
 }
 
 /// 12.4: one code for all is told in the form of the request; else each topic is there once.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::common::txn::{Producer, add_partitions, end_txn};
 use crate::common::{Deny, Disk, TestBroker, soon};
 use broker::Broker;
 use broker::auth::{AllowAll, Authorizer, Operation, Resource};
@@ -11,7 +12,6 @@ use bytes::Bytes;
 use catalog::command::{CreateTopics, NewTopic};
 use client::Connection;
 use coordinator::Caller;
-use wire::add_partitions_to_txn::request::AddPartitionsToTxnTopic;
 use wire::batch::BatchBuilder;
 use wire::describe_producers::request::TopicRequest;
 use wire::describe_producers::response::PartitionResponse;
@@ -24,18 +24,15 @@ use wire::produce::response::PartitionProduceResponse;
 use wire::txn_offset_commit::request::{TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic};
 use wire::write_txn_markers::request::{WritableTxnMarker, WritableTxnMarkerTopic};
 use wire::{
-    AddPartitionsToTxnRequest, DescribeProducersRequest, EndTxnRequest, ErrorCode, FetchRequest,
-    FindCoordinatorRequest, InitProducerIdRequest, ListOffsetsRequest, OffsetFetchRequest, ProduceRequest,
-    Records, Str, TxnOffsetCommitRequest, Uuid, WriteTxnMarkersRequest,
+    DescribeProducersRequest, ErrorCode, FetchRequest, FindCoordinatorRequest, InitProducerIdRequest,
+    ListOffsetsRequest, OffsetFetchRequest, ProduceRequest, Records, Str, TxnOffsetCommitRequest, Uuid,
+    WriteTxnMarkersRequest,
 };
 
 const TOPIC: &str = "t";
 const ID: &str = "app-1";
 const GROUP: &str = "g";
 const SETTINGS: &[(&str, &str)] = &[("transaction.state.log.num.partitions", "3")];
-
-/// Id and epoch of a producer.
-type Producer = (i64, i16);
 
 async fn create(broker: &Broker) -> Uuid {
     let topic = NewTopic { num_partitions: 2, ..NewTopic::with_defaults(TOPIC) };
@@ -86,28 +83,14 @@ async fn init(connection: &mut Connection, id: &str) -> Producer {
 
 /// Ends the transaction; with v5 the producer goes on with what comes back.
 async fn end(connection: &mut Connection, version: i16, producer: Producer, committed: bool) -> Producer {
-    let request = EndTxnRequest {
-        transactional_id: Str::from(ID),
-        producer_id: producer.0,
-        producer_epoch: producer.1,
-        committed,
-        ..Default::default()
-    };
+    let request = end_txn(ID, producer, committed);
     let answer = soon(connection.call(version, &request)).await;
     assert_eq!(answer.error_code, ErrorCode::NONE);
     if version >= 5 { (answer.producer_id, answer.producer_epoch) } else { producer }
 }
 
 async fn add(connection: &mut Connection, producer: Producer, topic: &str, index: i32) -> ErrorCode {
-    let topic =
-        AddPartitionsToTxnTopic { name: Str::from(topic), partitions: vec![index], ..Default::default() };
-    let request = AddPartitionsToTxnRequest {
-        v3_and_below_transactional_id: Str::from(ID),
-        v3_and_below_producer_id: producer.0,
-        v3_and_below_producer_epoch: producer.1,
-        v3_and_below_topics: vec![topic],
-        ..Default::default()
-    };
+    let request = add_partitions(ID, producer, &[(topic, &[index])]);
     let answer = soon(connection.call(3, &request)).await;
     answer.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code
 }

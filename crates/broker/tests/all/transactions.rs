@@ -5,17 +5,18 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use crate::common::txn::{Producer, add_partitions, end_txn, transaction};
 use crate::common::{Disk, TestBroker, soon};
 use broker::Broker;
 use broker::auth::{AllowAll, Authorizer, Operation, Resource};
 use catalog::command::{CreateTopics, DeleteTopics, NewTopic, TopicRef};
 use client::Connection;
 use coordinator::Caller;
-use wire::add_partitions_to_txn::request::{AddPartitionsToTxnTopic, AddPartitionsToTxnTransaction};
+use wire::add_partitions_to_txn::request::AddPartitionsToTxnTransaction;
 use wire::describe_transactions::response::TransactionState;
 use wire::{
-    AddOffsetsToTxnRequest, AddPartitionsToTxnRequest, DescribeTransactionsRequest, EndTxnRequest,
-    EndTxnResponse, ErrorCode, FindCoordinatorRequest, InitProducerIdRequest, ListTransactionsRequest,
+    AddOffsetsToTxnRequest, AddPartitionsToTxnRequest, DescribeTransactionsRequest, EndTxnResponse,
+    ErrorCode, FindCoordinatorRequest, InitProducerIdRequest, ListTransactionsRequest,
     ListTransactionsResponse, Str,
 };
 
@@ -83,58 +84,27 @@ async fn begin(connection: &mut Connection, id: &str) -> (i64, i16) {
     (producer_id, epoch)
 }
 
-fn topics(places: &[(&str, &[i32])]) -> Vec<AddPartitionsToTxnTopic> {
-    let topic = |(name, partitions): &(&str, &[i32])| AddPartitionsToTxnTopic {
-        name: Str::from(*name),
-        partitions: partitions.to_vec(),
-        ..Default::default()
-    };
-    places.iter().map(topic).collect()
-}
-
 /// Of versions 0 to 3: a code for each partition, in the order of the answer.
 async fn add(
     connection: &mut Connection,
     version: i16,
-    (producer_id, epoch): (i64, i16),
+    has: Producer,
     places: &[(&str, &[i32])],
 ) -> Vec<ErrorCode> {
-    add_of(connection, version, ID, (producer_id, epoch), places).await
+    add_of(connection, version, ID, has, places).await
 }
 
 async fn add_of(
     connection: &mut Connection,
     version: i16,
     id: &str,
-    (producer_id, epoch): (i64, i16),
+    has: Producer,
     places: &[(&str, &[i32])],
 ) -> Vec<ErrorCode> {
-    let request = AddPartitionsToTxnRequest {
-        v3_and_below_transactional_id: Str::from(id),
-        v3_and_below_producer_id: producer_id,
-        v3_and_below_producer_epoch: epoch,
-        v3_and_below_topics: topics(places),
-        ..Default::default()
-    };
+    let request = add_partitions(id, has, places);
     let answer = soon(connection.call(version, &request)).await;
     let results = answer.results_by_topic_v3_and_below.iter();
     results.flat_map(|it| &it.results_by_partition).map(|it| it.partition_error_code).collect()
-}
-
-fn transaction(
-    id: &str,
-    (producer_id, producer_epoch): (i64, i16),
-    verify_only: bool,
-    places: &[(&str, &[i32])],
-) -> AddPartitionsToTxnTransaction {
-    AddPartitionsToTxnTransaction {
-        transactional_id: Str::from(id),
-        producer_id,
-        producer_epoch,
-        verify_only,
-        topics: topics(places),
-        ..Default::default()
-    }
 }
 
 /// Of versions 4 and 5: the code of the answer, and a code for each partition.
@@ -150,18 +120,8 @@ async fn add_many(
     (answer.error_code, codes.collect())
 }
 
-fn end_request(id: &str, (producer_id, producer_epoch): (i64, i16), committed: bool) -> EndTxnRequest {
-    EndTxnRequest {
-        transactional_id: Str::from(id),
-        producer_id,
-        producer_epoch,
-        committed,
-        ..Default::default()
-    }
-}
-
 async fn end(connection: &mut Connection, version: i16, has: (i64, i16), committed: bool) -> EndTxnResponse {
-    soon(connection.call(version, &end_request(ID, has, committed))).await
+    soon(connection.call(version, &end_txn(ID, has, committed))).await
 }
 
 async fn describe(connection: &mut Connection, ids: &[&str]) -> Vec<TransactionState> {
@@ -421,10 +381,10 @@ async fn transactions_end() {
     let has = begin(&mut connection, ID).await;
     let code = |answer: EndTxnResponse| (answer.error_code, answer.producer_id, answer.producer_epoch);
     assert_eq!(code(end(&mut connection, 4, has, true).await), (ErrorCode::INVALID_TXN_STATE, -1, -1));
-    let nobody = soon(connection.call(5, &end_request("nobody", has, true))).await;
+    let nobody = soon(connection.call(5, &end_txn("nobody", has, true))).await;
     assert_eq!(code(nobody), (ErrorCode::INVALID_PRODUCER_ID_MAPPING, -1, -1));
     assert_eq!(
-        code(soon(connection.call(5, &end_request("", has, true))).await),
+        code(soon(connection.call(5, &end_txn("", has, true))).await),
         (ErrorCode::INVALID_REQUEST, -1, -1)
     );
     for version in 0..=4 {

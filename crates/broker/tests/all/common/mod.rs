@@ -1,5 +1,7 @@
 //! A broker in this process, on a port that the system picks, with storage in memory.
 
+pub(crate) mod txn;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
