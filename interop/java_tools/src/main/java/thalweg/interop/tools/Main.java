@@ -9,7 +9,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Kafka's own command-line tools for groups, and its formatters of internal topics: what they print of this broker is
+ * Kafka's own command-line tools for groups and features, and its formatters of internal topics: what they print of this broker is
  * compared with what they printed of Apache Kafka 4.4.0 for the same steps, which is kept in `src/main/resources`.
  *
  * <pre>
@@ -35,6 +35,7 @@ public final class Main {
         stories.put("consumer_groups", new ConsumerGroups());
         stories.put("streams_groups", new StreamsGroups());
         stories.put("group_settings", new GroupSettings());
+        stories.put("features", new Features());
         stories.put("application_reset", new ApplicationReset());
         stories.put("formatters", new Formatters());
 

@@ -16,6 +16,7 @@ import java.util.regex.Pattern;
 
 import org.apache.kafka.common.utils.internals.Exit;
 import org.apache.kafka.tools.ConfigCommand;
+import org.apache.kafka.tools.FeatureCommand;
 import org.apache.kafka.tools.GroupsCommand;
 import org.apache.kafka.tools.StreamsResetter;
 import org.apache.kafka.tools.consumer.ConsoleConsumer;
@@ -43,6 +44,7 @@ final class Transcript {
     private static final Map<String, Tool> TOOLS = Map.of(
         "kafka-configs", ConfigCommand::main,
         "kafka-consumer-groups", ConsumerGroupCommand::main,
+        "kafka-features", FeatureCommand::main,
         "kafka-groups", GroupsCommand::main,
         "kafka-streams-groups", StreamsGroupCommand::main,
         "kafka-streams-application-reset", StreamsResetter::main,
