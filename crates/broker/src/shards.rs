@@ -1,7 +1,7 @@
 //! The machines of one internal topic: a key's shard is a partition, each with a host of its own.
 //!
 //! A shard that can't be asked says why, as the two reactions that clients know: try again here
-//! (it loads), or look for another coordinator.
+//! (it loads), or look for another coordinator (there is none here, or it can't be loaded).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,12 +36,14 @@ pub enum Unavailable {
     NotCoordinator,
     /// It reads its log.
     Loading,
+    /// Its log can't be read: files are damaged or gone. It is tried again from time to time.
+    Failed,
 }
 
 impl From<Unavailable> for ErrorCode {
     fn from(unavailable: Unavailable) -> Self {
         match unavailable {
-            Unavailable::NotCoordinator => Self::NOT_COORDINATOR,
+            Unavailable::NotCoordinator | Unavailable::Failed => Self::NOT_COORDINATOR,
             Unavailable::Loading => Self::COORDINATOR_LOAD_IN_PROGRESS,
         }
     }
@@ -54,7 +56,7 @@ pub struct Shards<M: Machine> {
     clock: Arc<Clock>,
     runner: Arc<dyn RunTask<M>>,
     state: RwLock<State<M>>,
-    /// Told when a shard begins to be served.
+    /// Told when a shard begins to be served, or ends.
     served: Notify,
 }
 
@@ -62,8 +64,8 @@ struct State<M: Machine> {
     image: Arc<Image>,
     /// The topic whose partitions are served; another one with the same name has other shards.
     topic: Option<Uuid>,
-    /// By partition; none while a shard is loading.
-    mailboxes: Vec<Option<mpsc::Sender<Letter<M>>>>,
+    /// By partition, or why there is none.
+    mailboxes: Vec<Result<mpsc::Sender<Letter<M>>, Unavailable>>,
     stopped: bool,
 }
 
@@ -166,8 +168,8 @@ where
         let mut asked = Vec::with_capacity(mailboxes.len());
         for mailbox in mailboxes {
             asked.push(match mailbox {
-                Some(mailbox) => post(mailbox, caller.clone(), request()).await,
-                None => Err(Unavailable::Loading),
+                Ok(mailbox) => post(mailbox, caller.clone(), request()).await,
+                Err(unavailable) => Err(unavailable),
             });
         }
         let mut answers = Vec::with_capacity(asked.len());
@@ -183,6 +185,11 @@ where
     /// The partition of the topic that `key` belongs to; none if the topic does not exist.
     pub fn partition_of(&self, key: &Str) -> Option<i32> {
         partition_of(key, self.state.read().mailboxes.len())
+    }
+
+    /// Whether the shard of `key` can't be loaded.
+    pub fn has_failed(&self, key: &Str) -> bool {
+        matches!(self.mailbox_of(key), Err(Unavailable::Failed))
     }
 
     /// Waits until the shard of `key` can be asked, at most for `patience`.
@@ -215,7 +222,7 @@ where
                 state.topic = id;
             }
             let (before, count) = (state.mailboxes.len(), topic.map_or(0, |(_, count)| count));
-            state.mailboxes.resize(count, None);
+            state.mailboxes.resize(count, Err(Unavailable::Loading));
             let told: Vec<_> = state.mailboxes.iter().flatten().cloned().collect();
             (told, topic.map(|(id, _)| (id, before..count)))
         };
@@ -267,11 +274,8 @@ where
     /// One life of a shard.
     async fn live(&self, topic: Uuid, partition: usize) -> Result<Ended, String> {
         let image = self.state.read().image.clone();
-        let index = i32::try_from(partition).map_err(|error| error.to_string())?;
-        let log = self.partitions.get(topic, index).ok_or("the partition is not open")?;
-        let entropy = Entropy::seeded(Chance::default().number());
-        let loading = Host::load(log, image.clone(), self.clock.clone(), self.runner.clone(), entropy);
-        let host = loading.await?;
+        let loaded = self.load(topic, partition, &image).await;
+        let host = loaded.inspect_err(|_| self.close(topic, partition, Unavailable::Failed))?;
         let (mailbox, letters) = mpsc::channel(MAILBOX_MAX);
         if !self.publish(topic, partition, mailbox, &image) {
             return Ok(Ended::Closed);
@@ -279,8 +283,15 @@ where
         debug!(topic = self.topic, partition, "shard is served");
         // As a task of its own, so that a broken invariant of the machine ends this shard alone.
         let ended = tokio::spawn(host.serve(letters)).await;
-        self.close(topic, partition);
+        self.close(topic, partition, Unavailable::Loading);
         ended.map_err(|panic| panic.to_string())
+    }
+
+    async fn load(&self, topic: Uuid, partition: usize, image: &Arc<Image>) -> Result<Host<M>, String> {
+        let index = i32::try_from(partition).map_err(|error| error.to_string())?;
+        let log = self.partitions.get(topic, index).ok_or("the partition is not open")?;
+        let entropy = Entropy::seeded(Chance::default().number());
+        Host::load(log, image.clone(), self.clock.clone(), self.runner.clone(), entropy).await
     }
 
     /// Opens the mailbox. An image that came while the shard was loading is its first letter.
@@ -303,19 +314,22 @@ where
             }
         }
         let Some(slot) = state.mailboxes.get_mut(partition) else { return false };
-        *slot = Some(mailbox);
+        *slot = Ok(mailbox);
         drop(state);
         self.served.notify_waiters();
         true
     }
 
-    fn close(&self, topic: Uuid, partition: usize) {
+    fn close(&self, topic: Uuid, partition: usize, why: Unavailable) {
         let mut state = self.state.write();
         if state.topic == Some(topic)
             && let Some(mailbox) = state.mailboxes.get_mut(partition)
         {
-            *mailbox = None;
+            *mailbox = Err(why);
         }
+        drop(state);
+        // Who waits for a shard that can't be loaded need not wait any longer.
+        self.served.notify_waiters();
     }
 
     fn mailbox_of(&self, key: &Str) -> Result<mpsc::Sender<Letter<M>>, Unavailable> {
@@ -332,7 +346,7 @@ where
 impl<M: Machine> State<M> {
     fn mailbox(&self, partition: i32) -> Result<mpsc::Sender<Letter<M>>, Unavailable> {
         let slot = usize::try_from(partition).ok().and_then(|it| self.mailboxes.get(it));
-        slot.ok_or(Unavailable::NotCoordinator)?.clone().ok_or(Unavailable::Loading)
+        slot.ok_or(Unavailable::NotCoordinator)?.clone()
     }
 }
 

@@ -125,7 +125,8 @@ impl Broker {
         Ok(broker)
     }
 
-    /// The broker that coordinates a group. One that does not know yet is asked again until the deadline.
+    /// The broker that coordinates a group. One that does not know yet is asked again until the deadline; then its last
+    /// word is the error.
     pub async fn coordinator(&mut self, group: &str) -> Result<Self, Trouble> {
         self.coordinator_of(GROUP, group).await
     }
@@ -150,11 +151,10 @@ impl Broker {
                 let address = format!("{}:{}", found.host, found.port);
                 return Self::connect(&[address], self.software, self.deadline).await;
             }
-            if !found.error_code.is_retriable() {
-                let message = found.error_message.map(|it| it.to_string());
+            if !found.error_code.is_retriable() || self.pause().await.is_err() {
+                let message = found.error_message.map(|it| it.to_string()).filter(|it| !it.is_empty());
                 return Err(Trouble::Refused { code: found.error_code, message });
             }
-            self.pause().await?;
         }
     }
 

@@ -140,6 +140,34 @@ async fn an_internal_topic_that_cannot_be_created_is_one_line_of_the_log() {
     assert!(told[0].contains("__consumer_offsets") && told[0].contains("POLICY_VIOLATION"), "{log}");
 }
 
+/// Who asks for a group whose log is gone is told so, and does not wait for a load that never ends.
+#[tokio::test]
+async fn a_group_whose_partition_is_offline_has_no_coordinator() {
+    let directory = Directory::new();
+    let settings = ["offsets.topic.num.partitions=4"];
+    let broker = Broker::start(&directory.0, &settings);
+    let mut connection = client::Connection::connect(&broker.address, None).await.unwrap();
+    let asked = wire::FindCoordinatorRequest {
+        coordinator_keys: vec![wire::Str::from_static("a")],
+        ..Default::default()
+    };
+    connection.call(4, &asked).await.unwrap();
+    broker.end(Signal::TERM);
+    // "a" hashes to 97. A folder is no file of a log.
+    std::fs::create_dir(directory.0.join("__consumer_offsets-1/00000000000000000007.log")).unwrap();
+    let broker = Broker::start(&directory.0, &settings);
+    let why = Command::new(env!("CARGO_BIN_EXE_thalweg"))
+        .args(["groups", "why", "a", "--timeout", "1", "--bootstrap-server", &broker.address])
+        .env_clear()
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&why.stderr);
+    assert_eq!(why.status.code(), Some(5), "{said}");
+    assert!(said.contains("COORDINATOR_NOT_AVAILABLE (15): Partition 1 of __consumer_offsets"), "{said}");
+    let (_, log) = broker.end(Signal::TERM);
+    assert!(log.contains("partition is offline: restore its files"), "{log}");
+}
+
 #[test]
 fn a_value_out_of_range_is_named_with_its_range() {
     let directory = Directory::new();

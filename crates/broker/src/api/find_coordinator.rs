@@ -7,6 +7,7 @@
 //! 2. DESCRIBE on the group                  else GROUP_AUTHORIZATION_FAILED
 //!    or on the transactional id             else TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 //! 3. the internal topic exists or can be created  else COORDINATOR_NOT_AVAILABLE
+//! 4. the key's partition of it can be loaded, or was not tried yet  else COORDINATOR_NOT_AVAILABLE
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -82,7 +83,7 @@ async fn find(call: &Call, key_type: i8, key: Str) -> Coordinator {
     }
 }
 
-/// Creates the topic of the shards, if it is not there.
+/// Creates the topic of the shards, if it is not there. The error says why they can't be asked.
 async fn serve<M: Machine>(call: &Call, shards: &Shards<M>, key: &Str) -> Result<(), Refusal>
 where
     M::TaskResult: 'static,
@@ -90,6 +91,13 @@ where
     if shards.partition_of(key).is_none() {
         call.broker.catalog.create_internal_topic(shards.topic()).await?;
         shards.wait_served(key, PATIENCE).await;
+    }
+    if let Some(partition) = shards.partition_of(key).filter(|_| shards.has_failed(key)) {
+        let message = format!(
+            "Partition {partition} of {} can't be loaded; the broker's log tells why.",
+            shards.topic()
+        );
+        return Err(Refusal::new(ErrorCode::COORDINATOR_NOT_AVAILABLE, message));
     }
     Ok(())
 }

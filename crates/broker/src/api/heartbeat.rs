@@ -37,7 +37,9 @@ impl Handler for HeartbeatRequest {
             }
             Ok(other) => failed(super::mismatch("Heartbeat", &other)),
             Err(Unavailable::Loading) => HeartbeatResponse::default(),
-            Err(unavailable @ Unavailable::NotCoordinator) => failed(unavailable.into()),
+            Err(unavailable @ (Unavailable::NotCoordinator | Unavailable::Failed)) => {
+                failed(unavailable.into())
+            }
         }
     }
 }

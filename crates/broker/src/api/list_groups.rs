@@ -2,8 +2,8 @@
 //!
 //! v1 throttle time; v2 throttles after the answer; v3 flexible; v4 states and a filter of them;
 //! v5 types and a filter of them.
-//! 1. every shard is loaded  else its code (COORDINATOR_LOAD_IN_PROGRESS) and no groups; a shard whose partition is
-//!    offline has none, as with Kafka, where nobody leads it
+//! 1. every shard is loaded  else its code (COORDINATOR_LOAD_IN_PROGRESS) and no groups; a shard that can't be loaded
+//!    has none, as with Kafka, where nobody leads a partition that is offline
 //! 2. DESCRIBE on the cluster, or on the group  else the group is left out
 
 use std::ops::RangeInclusive;
@@ -15,6 +15,7 @@ use wire::{ErrorCode, ListGroupsRequest, ListGroupsResponse};
 use super::Handler;
 use crate::auth::{Operation, Resource};
 use crate::call::Call;
+use crate::shards::Unavailable;
 
 impl Handler for ListGroupsRequest {
     const SERVED: RangeInclusive<i16> = 0..=5;
@@ -22,11 +23,11 @@ impl Handler for ListGroupsRequest {
     async fn handle(call: Call, request: Self) -> ListGroupsResponse {
         let ask = || GroupRequest::ListGroups(request.clone());
         let mut groups = Vec::new();
-        for (partition, answer) in (0..).zip(call.broker.groups.ask_all(&call.caller, ask).await) {
+        for answer in call.broker.groups.ask_all(&call.caller, ask).await {
             match answer {
                 Ok(GroupReply::ListGroups(response)) => groups.extend(response.groups),
                 Ok(other) => return failed(super::mismatch("ListGroups", &other)),
-                Err(_) if is_offline(&call, partition) => {}
+                Err(Unavailable::Failed) => {}
                 Err(unavailable) => return failed(unavailable.into()),
             }
         }
@@ -37,13 +38,6 @@ impl Handler for ListGroupsRequest {
         }
         ListGroupsResponse { groups, ..Default::default() }
     }
-}
-
-/// Whether the files of a shard's partition are damaged or gone: it loads when they are restored, and not before.
-fn is_offline(call: &Call, partition: i32) -> bool {
-    let image = call.image();
-    let topic = image.topic(call.broker.groups.topic());
-    topic.is_some_and(|it| call.broker.partitions.get(it.id, partition).is_none())
 }
 
 fn failed(error_code: ErrorCode) -> ListGroupsResponse {

@@ -17,6 +17,7 @@ use wire::{ErrorCode, ListTransactionsRequest, ListTransactionsResponse, Str};
 use super::Handler;
 use crate::auth::{Operation, Resource};
 use crate::call::Call;
+use crate::shards::Unavailable;
 
 impl Handler for ListTransactionsRequest {
     const SERVED: RangeInclusive<i16> = 0..=2;
@@ -45,7 +46,9 @@ async fn list(call: &Call, request: ListTransactionsRequest) -> Result<ListTrans
         match answer {
             Ok(TxnReply::List(listed)) => transaction_states.extend(listed),
             Ok(other) => return Err(super::mismatch("ListTransactions", &other)),
-            // A shard that failed is loaded again.
+            // Nobody leads it, as Kafka would say.
+            Err(Unavailable::Failed) => {}
+            // A shard that was refused an append is loaded again.
             Err(_) => return Err(ErrorCode::COORDINATOR_LOAD_IN_PROGRESS),
         }
     }

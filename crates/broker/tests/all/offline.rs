@@ -15,8 +15,8 @@ use wire::create_topics::request::CreatableTopic;
 use wire::list_offsets::request::{ListOffsetsPartition, ListOffsetsTopic};
 use wire::offset_commit::request::{OffsetCommitRequestPartition, OffsetCommitRequestTopic};
 use wire::{
-    CreateTopicsRequest, DeleteTopicsRequest, ErrorCode, FindCoordinatorRequest, ListGroupsRequest,
-    ListOffsetsRequest, OffsetCommitRequest, Str,
+    CreateTopicsRequest, DeleteTopicsRequest, DescribeGroupsRequest, ErrorCode, FindCoordinatorRequest,
+    ListGroupsRequest, ListOffsetsRequest, OffsetCommitRequest, Str,
 };
 
 async fn start(dir: &Path) -> (LocalEngine, Running, Connection) {
@@ -102,6 +102,19 @@ async fn what_is_whole_is_served() {
         }
     };
     assert_eq!(timeout(PATIENCE, listed).await.expect("groups are listed"), ["b"]);
+    // Nobody coordinates "a", as where Kafka's partition has no leader; "b" has its coordinator.
+    let find = FindCoordinatorRequest {
+        coordinator_keys: vec![Str::from("a"), Str::from("b")],
+        ..Default::default()
+    };
+    let found = soon(connection.call(4, &find)).await.coordinators;
+    let codes: Vec<_> = found.iter().map(|it| it.error_code).collect();
+    assert_eq!(codes, [ErrorCode::COORDINATOR_NOT_AVAILABLE, ErrorCode::NONE]);
+    let message = found[0].error_message.as_ref().map(ToString::to_string).unwrap_or_default();
+    assert!(message.contains("Partition 1 of __consumer_offsets"), "{message}");
+    let described = DescribeGroupsRequest { groups: vec![Str::from("a")], ..Default::default() };
+    let described = soon(connection.call(5, &described)).await;
+    assert_eq!(described.groups[0].error_code, ErrorCode::NOT_COORDINATOR);
     // Bytes after the end of an empty log are no records: it is served.
     assert_eq!(end(&mut connection).await, ErrorCode::NONE);
     running.stop().await;

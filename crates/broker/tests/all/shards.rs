@@ -91,7 +91,7 @@ async fn once_loaded<T, F: Future<Output = Result<T, Unavailable>>>(ask: impl Fn
         loop {
             match ask().await {
                 Err(Unavailable::Loading) => yield_now().await,
-                Err(Unavailable::NotCoordinator) => panic!("not the coordinator"),
+                Err(unavailable) => panic!("{unavailable:?}"),
                 Ok(answer) => return answer,
             }
         }

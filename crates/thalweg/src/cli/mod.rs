@@ -79,6 +79,8 @@ impl Failure {
             | ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED
             | ErrorCode::TOPIC_AUTHORIZATION_FAILED
             | ErrorCode::CLUSTER_AUTHORIZATION_FAILED => NOT_ALLOWED,
+            // Asked until the time was up.
+            ErrorCode::COORDINATOR_NOT_AVAILABLE => UNREACHABLE,
             _ => FAILED,
         };
         let detail = message.map_or_else(String::new, |it| format!(": {it}"));
