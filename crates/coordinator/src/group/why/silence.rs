@@ -69,11 +69,11 @@ impl Silence<'_> {
 
 /// Members that do not know the target of this epoch yet, if there are any. `rests_at` is the epoch of a member that is
 /// stable; one that is not has heard of it. Who is away hears of it when it is back.
-pub(super) fn behind<'a, M>(
-    members: &'a BTreeMap<Str, M>,
+pub(super) fn behind<M>(
+    members: &BTreeMap<Str, M>,
     target: i32,
     rests_at: impl Fn(&M) -> Option<i32>,
-) -> Option<Vec<(&'a Str, &'a M)>> {
+) -> Option<Vec<(&Str, &M)>> {
     let is_behind = |it: &M| rests_at(it).is_some_and(|epoch| epoch < target && epoch != AWAY);
     let behind: Vec<_> = members.iter().filter(|(_, it)| is_behind(it)).collect();
     (!behind.is_empty()).then_some(behind)
