@@ -72,6 +72,9 @@ pub struct RecordRefs<'a> {
     cursor: Cursor,
 }
 
+/// Why a record can't be read: what [`Invalid::Record`] says. It fits into registers, as [`Invalid`] does not.
+type Part<T> = Result<T, &'static str>;
+
 /// Between two records of a block.
 #[derive(Debug, Clone, Copy)]
 struct Cursor {
@@ -101,7 +104,7 @@ impl Block {
     /// After an error the cursor stands behind all records.
     fn step(&self, cursor: &mut Cursor) -> Result<Option<RecordRef<'_>>, Invalid> {
         let mut rest = self.bytes.get(cursor.at..).unwrap_or_default();
-        let record = self.read(&mut rest, cursor.left);
+        let record = self.read(&mut rest, cursor.left).map_err(Invalid::Record);
         let ended = !matches!(record, Ok(Some(_)));
         *cursor = if ended {
             Cursor { at: self.bytes.len(), left: 0 }
@@ -111,18 +114,15 @@ impl Block {
         record
     }
 
-    fn read<'a>(&'a self, rest: &mut &'a [u8], left: i32) -> Result<Option<RecordRef<'a>>, Invalid> {
+    #[inline]
+    fn read<'a>(&'a self, rest: &mut &'a [u8], left: i32) -> Part<Option<RecordRef<'a>>> {
         if left == 0 {
-            return if rest.is_empty() {
-                Ok(None)
-            } else {
-                Err(Invalid::Record("bytes after the last record"))
-            };
+            return if rest.is_empty() { Ok(None) } else { Err("bytes after the last record") };
         }
-        let length = take_length(rest)?.ok_or(Invalid::Record("negative record size"))?;
+        let length = take_length(rest)?.ok_or("negative record size")?;
         let mut body = take(rest, length)?;
         // One byte of attributes, none of which has a meaning yet.
-        let (_, after) = body.split_first().ok_or(Invalid::Record("record is cut short"))?;
+        let (_, after) = body.split_first().ok_or("record is cut short")?;
         body = after;
         let timestamp_delta = take_varint(&mut body, 64)?;
         let offset_delta = take_i32(&mut body)?;
@@ -130,7 +130,7 @@ impl Block {
         let value = take_nullable(&mut body)?;
         let (header_count, headers) = take_headers(&mut body)?;
         if !body.is_empty() {
-            return Err(Invalid::Record("record is longer than its fields"));
+            return Err("record is longer than its fields");
         }
         Ok(Some(RecordRef {
             offset: self.header.base_offset.wrapping_add(i64::from(offset_delta)),
@@ -216,11 +216,21 @@ impl Iterator for RecordIter {
 }
 
 /// How many headers, and their bytes.
-fn take_headers<'a>(body: &mut &'a [u8]) -> Result<(usize, &'a [u8]), Invalid> {
-    let count = take_length(body)?.ok_or(Invalid::Record("negative number of headers"))?;
+#[inline]
+fn take_headers<'a>(body: &mut &'a [u8]) -> Part<(usize, &'a [u8])> {
+    if let [0, rest @ ..] = *body {
+        *body = rest;
+        return Ok((0, rest));
+    }
+    take_some_headers(body)
+}
+
+#[inline(never)]
+fn take_some_headers<'a>(body: &mut &'a [u8]) -> Part<(usize, &'a [u8])> {
+    let count = take_length(body)?.ok_or("negative number of headers")?;
     // Each header takes at least two bytes, so a lying count can't make us allocate much.
     if count > body.len() {
-        return Err(Invalid::Record("more headers than bytes"));
+        return Err("more headers than bytes");
     }
     let all = *body;
     for _ in 0..count {
@@ -230,53 +240,63 @@ fn take_headers<'a>(body: &mut &'a [u8]) -> Result<(usize, &'a [u8]), Invalid> {
 }
 
 /// Key and value of a header.
-fn take_header<'a>(body: &mut &'a [u8]) -> Result<(&'a [u8], Option<&'a [u8]>), Invalid> {
-    let key = take_nullable(body)?.ok_or(Invalid::Record("header key is null"))?;
+fn take_header<'a>(body: &mut &'a [u8]) -> Part<(&'a [u8], Option<&'a [u8]>)> {
+    let key = take_nullable(body)?.ok_or("header key is null")?;
     Ok((key, take_nullable(body)?))
 }
 
-fn take_nullable<'a>(body: &mut &'a [u8]) -> Result<Option<&'a [u8]>, Invalid> {
+#[inline]
+fn take_nullable<'a>(body: &mut &'a [u8]) -> Part<Option<&'a [u8]>> {
     take_length(body)?.map(|length| take(body, length)).transpose()
 }
 
 /// A length; `None` for a negative one.
-fn take_length(body: &mut &[u8]) -> Result<Option<usize>, Invalid> {
+#[inline]
+fn take_length(body: &mut &[u8]) -> Part<Option<usize>> {
     Ok(usize::try_from(take_i32(body)?).ok())
 }
 
-fn take<'a>(body: &mut &'a [u8], length: usize) -> Result<&'a [u8], Invalid> {
-    let (taken, rest) = body.split_at_checked(length).ok_or(Invalid::Record("field is cut short"))?;
+#[inline]
+fn take<'a>(body: &mut &'a [u8], length: usize) -> Part<&'a [u8]> {
+    let (taken, rest) = body.split_at_checked(length).ok_or("field is cut short")?;
     *body = rest;
     Ok(taken)
 }
 
-fn take_i32(body: &mut &[u8]) -> Result<i32, Invalid> {
-    i32::try_from(take_varint(body, 32)?).map_err(|_| Invalid::Record("varint is too long"))
+#[inline]
+fn take_i32(body: &mut &[u8]) -> Part<i32> {
+    i32::try_from(take_varint(body, 32)?).map_err(|_| "varint is too long")
 }
 
 /// Reads zigzag base 128: at most 5 bytes for 32 bits, 10 for 64.
 #[inline]
-pub(super) fn take_varint(body: &mut &[u8], bits: u32) -> Result<i64, Invalid> {
-    match body.split_first() {
-        Some((byte, rest)) if *byte < 0x80 => {
+pub(super) fn take_varint(body: &mut &[u8], bits: u32) -> Part<i64> {
+    match *body {
+        [byte, rest @ ..] if *byte < 0x80 => {
             *body = rest;
             Ok(unfolded(u64::from(*byte)))
         }
-        Some(_) | None => take_long_varint(body, bits),
+        // Most records are longer than one byte tells, and none much longer.
+        [low, high, rest @ ..] if *high < 0x80 => {
+            *body = rest;
+            Ok(unfolded(u64::from(low & 0x7f) | u64::from(*high) << 7))
+        }
+        _ => take_long_varint(body, bits),
     }
 }
 
-fn take_long_varint(body: &mut &[u8], bits: u32) -> Result<i64, Invalid> {
+#[cold]
+fn take_long_varint(body: &mut &[u8], bits: u32) -> Part<i64> {
     let mut value = 0_u64;
     for (index, shift) in (0..bits).step_by(7).enumerate() {
-        let byte = *body.get(index).ok_or(Invalid::Record("varint is cut short"))?;
+        let byte = *body.get(index).ok_or("varint is cut short")?;
         value |= u64::from(byte & 0x7f) << shift;
         if byte & 0x80 == 0 {
             *body = body.get(index + 1..).unwrap_or_default();
             return Ok(unfolded(if bits == 32 { value & u64::from(u32::MAX) } else { value }));
         }
     }
-    Err(Invalid::Record("varint is too long"))
+    Err("varint is too long")
 }
 
 fn unfolded(value: u64) -> i64 {
