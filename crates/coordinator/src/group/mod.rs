@@ -103,7 +103,7 @@ impl Machine for GroupShard {
                 self.hard.flush(&mut self.latest);
             }
         } else if record.is_tombstone() {
-            self.latest.group_removed();
+            self.latest.group_removed(at);
         }
         self.hard.apply(at, record);
     }

@@ -5,7 +5,7 @@ use wire::consumer_offsets::OffsetCommitValue;
 use wire::{DecodeError, Message as _, Str, Uuid};
 
 use super::Committed;
-use crate::machine::{At, Encoded};
+use crate::machine::{At, Encoded, Millis};
 
 /// How the key of a commit begins: its record type.
 const KEY_TYPE: [u8; 2] = [0, 1];
@@ -44,11 +44,72 @@ fn take_string<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(string)
 }
 
+/// A commit as most are: without words, of one of the two versions that are written today, and with nothing unknown
+/// behind it. It fits into a cache line with all that is needed to find it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Plain {
+    pub record_offset: i64,
+    offset: i64,
+    commit_timestamp: Millis,
+    topic_id: Uuid,
+    leader_epoch: i32,
+}
+
+impl Plain {
+    /// `None` if it is another commit, or none at all.
+    #[inline]
+    pub(super) fn parse(at: At, value: &[u8]) -> Option<Self> {
+        let ([0, version, offset @ .., a, b, c, d], rest) = value.split_first_chunk::<14>()? else {
+            return None;
+        };
+        let rest = match (version, rest) {
+            (3, [0, 0, rest @ ..]) | (4, [1, rest @ ..]) => rest,
+            _ => return None,
+        };
+        let (commit_timestamp, rest) = rest.split_first_chunk()?;
+        Some(Self {
+            record_offset: at.offset,
+            offset: i64::from_be_bytes(*offset),
+            commit_timestamp: i64::from_be_bytes(*commit_timestamp),
+            topic_id: topic_id(*version, rest)?,
+            leader_epoch: i32::from_be_bytes([*a, *b, *c, *d]),
+        })
+    }
+
+    /// Of a commit that is not as most are only this is known.
+    pub(super) const fn standing_at(record_offset: i64) -> Self {
+        Self { record_offset, offset: -1, commit_timestamp: -1, topic_id: Uuid::ZERO, leader_epoch: -1 }
+    }
+}
+
+impl From<Plain> for Committed {
+    fn from(plain: Plain) -> Self {
+        Self {
+            offset: plain.offset,
+            leader_epoch: plain.leader_epoch,
+            metadata: Str::EMPTY,
+            commit_timestamp: plain.commit_timestamp,
+            expire_timestamp: -1,
+            topic_id: plain.topic_id,
+            record_offset: plain.record_offset,
+        }
+    }
+}
+
+/// What stands behind the time of a commit.
+#[inline]
+fn topic_id(version: u8, rest: &[u8]) -> Option<Uuid> {
+    match (version, rest) {
+        (3, []) | (4, [0]) => Some(Uuid::ZERO),
+        (4, rest) => Some(Uuid(rest.strip_prefix(&TOPIC_ID_TAG)?.try_into().ok()?)),
+        _ => None,
+    }
+}
+
 /// What a record commits.
 ///
 /// # Errors
 /// A value that is no commit.
-#[inline]
 pub(super) fn committed(at: At, record: &Encoded<'_>) -> Result<Committed, DecodeError> {
     match record.value().and_then(|value| usual(at, value)) {
         Some(committed) => Ok(committed),
@@ -61,8 +122,7 @@ fn by_the_codec(at: At, value: &Bytes) -> Result<Committed, DecodeError> {
     Ok(Committed::new(at, &value))
 }
 
-/// A commit as nearly all are: of one of the two versions that are written today, and with nothing unknown behind it.
-#[inline]
+/// A commit of one of the two versions that are written today, with nothing unknown behind it.
 fn usual(at: At, value: &[u8]) -> Option<Committed> {
     let ([0, version, offset @ .., a, b, c, d], rest) = value.split_first_chunk::<14>()? else { return None };
     let (metadata, rest) = match (version, rest) {
@@ -73,11 +133,6 @@ fn usual(at: At, value: &[u8]) -> Option<Committed> {
         _ => return None,
     };
     let (commit_timestamp, rest) = rest.split_first_chunk()?;
-    let topic_id = match (version, rest) {
-        (3, []) | (4, [0]) => Uuid::ZERO,
-        (4, rest) => Uuid(rest.strip_prefix(&TOPIC_ID_TAG)?.try_into().ok()?),
-        _ => return None,
-    };
     Some(Committed {
         offset: i64::from_be_bytes(*offset),
         leader_epoch: i32::from_be_bytes([*a, *b, *c, *d]),
@@ -88,7 +143,7 @@ fn usual(at: At, value: &[u8]) -> Option<Committed> {
         },
         commit_timestamp: i64::from_be_bytes(*commit_timestamp),
         expire_timestamp: -1,
-        topic_id,
+        topic_id: topic_id(*version, rest)?,
         record_offset: at.offset,
     })
 }
@@ -142,6 +197,8 @@ mod tests {
                     assert_eq!(found.is_some(), is_usual, "version {version}, {metadata}");
                     let whole = by_the_codec(at, &bytes).unwrap();
                     assert!(found.is_none_or(|it| it == whole), "version {version}, {metadata}");
+                    let is_plain = version >= 3 && metadata.is_empty();
+                    assert_eq!(Plain::parse(at, &bytes).is_some(), is_plain, "version {version}, {metadata}");
                     assert_eq!(whole, Committed::new(at, &value));
                     // Every byte is changed, and all are cut off: never is anything else understood.
                     for place in 0..bytes.len() {
@@ -159,7 +216,8 @@ mod tests {
     }
 
     fn same(at: At, bytes: &[u8]) {
-        if let Some(found) = usual(at, bytes) {
+        let plain = Plain::parse(at, bytes).map(Committed::from);
+        for found in [usual(at, bytes), plain].into_iter().flatten() {
             assert_eq!(by_the_codec(at, &Bytes::copy_from_slice(bytes)), Ok(found), "{bytes:?}");
         }
     }

@@ -7,12 +7,13 @@
 //! for the memory of all of them at once.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ops::Range;
 
 use wire::DecodeError;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::encoded::{CommitKey, committed};
+use super::encoded::{CommitKey, Plain, committed};
 use super::{Committed, Offsets};
 use crate::machine::{At, Encoded};
 
@@ -26,48 +27,63 @@ const COMMITS_MAX: usize = if cfg!(test) { 500 } else { 32 * 1024 };
 const KEY_BYTES_MAX: usize = 4 << 20;
 /// Places at first; there are always twice as many as commits.
 const PLACES_MIN: usize = 1024;
+/// Before any record of a log.
+const NEVER: i64 = -1;
 
 /// The latest commits of partitions.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(in crate::group) struct Latest {
     /// Those that were read last, in the order of the log, with their keys. They are still to be looked up.
     read: Vec<Read>,
     read_keys: Vec<u8>,
+    read_others: Vec<Committed>,
     commits: Vec<Commit>,
     /// The keys of all commits.
     keys: Vec<u8>,
+    /// Commits that are not as most are.
+    others: Vec<Committed>,
     /// Where a commit stands, by the hash of its key or behind that.
     places: Vec<Place>,
     /// Only places of this generation hold a commit.
     generation: u16,
-    /// How often some group was removed: a commit makes its group again.
-    removals: u64,
-    /// The group that was made last if it was missing, after so many removals. At first there is none.
-    group: (Vec<u8>, Option<u64>),
+    /// Where in the log some group was removed: a commit after it makes its group again.
+    removed_at: i64,
+    /// The group that was made last if it was missing, and by the commit at which place of the log.
+    group: (Vec<u8>, i64),
     /// Of those that are looked up.
     seen: Vec<Seen>,
+}
+
+/// Of a partition.
+#[derive(Debug, Clone, Copy)]
+struct Told {
+    plain: Plain,
+    /// The place of the whole one in a list, and one more; 0 if the plain one is all.
+    other: u32,
 }
 
 #[derive(Debug)]
 struct Read {
     /// In `read_keys`.
-    key: Range<usize>,
-    /// Where in the key its partition stands: behind the names.
-    names: usize,
+    key: KeyRange,
     partition: i32,
-    committed: Committed,
+    told: Told,
 }
 
-/// In the order in which it is needed: what tells whether it is the right one is on one cache line, and on the
-/// second are those that are looked at to have it read too.
+/// What tells whether it is the right one and what is put into it are on one cache line.
 #[derive(Debug)]
-#[repr(C, align(64))]
+#[repr(align(64))]
 struct Commit {
-    hash: u64,
-    key: Range<usize>,
-    committed: Committed,
-    /// Removals of groups when its own was seen last.
-    removals: u64,
+    /// In `keys`.
+    key: KeyRange,
+    hash: u32,
+    told: Told,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct KeyRange {
+    start: u32,
+    end: u32,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -83,44 +99,125 @@ struct Place {
 struct Seen {
     /// In `read`.
     at: usize,
-    hash: u64,
+    hash: u32,
     /// One that may be of the same partition.
     commit: Option<usize>,
     /// Its key.
-    key: Range<usize>,
+    key: KeyRange,
     is_same: bool,
 }
 
-impl Place {
-    fn new(generation: u16, hash: u64, commit: usize) -> Self {
-        let commit = u32::try_from(commit).expect("there are not many more than COMMITS_MAX");
-        Self { generation, tag: tag(hash), commit }
+impl KeyRange {
+    /// Of what is put at the end of the keys.
+    fn push(keys: &mut Vec<u8>, key: &[u8]) -> Self {
+        let start = short(keys.len());
+        keys.extend_from_slice(key);
+        Self { start, end: short(keys.len()) }
+    }
+
+    const fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    /// Without the partition, which stands behind the names.
+    const fn names(self) -> Range<usize> {
+        self.start as usize..(self.end as usize).saturating_sub(size_of::<i32>())
     }
 }
 
+fn short(place: usize) -> u32 {
+    u32::try_from(place).expect("there are not many more than COMMITS_MAX and KEY_BYTES_MAX")
+}
+
 /// Places are found by the lower bits.
-const fn tag(hash: u64) -> u16 {
+const fn tag(hash: u32) -> u16 {
     let [high, low, ..] = hash.to_be_bytes();
     u16::from_be_bytes([high, low])
 }
 
-/// The key in a range of the keys of commits.
-fn key_in<'a>(keys: &'a [u8], key: &Range<usize>) -> CommitKey<'a> {
-    keys.get(key.clone()).and_then(CommitKey::parse).expect("what was taken is a key")
+#[expect(clippy::cast_possible_truncation, reason = "of a hash any bits will do")]
+fn hash(key: &[u8]) -> u32 {
+    xxh3_64(key) as u32
 }
 
-/// The later one of a partition stays.
-fn put(partitions: &mut BTreeMap<i32, Committed>, partition: i32, committed: &Committed) {
-    let known = partitions.entry(partition).or_insert_with(|| committed.clone());
-    if known.record_offset < committed.record_offset {
-        *known = committed.clone();
+/// The key in a range of the keys of commits.
+fn key_in(keys: &[u8], key: KeyRange) -> CommitKey<'_> {
+    keys.get(key.range()).and_then(CommitKey::parse).expect("what was taken is a key")
+}
+
+impl Told {
+    /// The whole, if there is more than the plain one tells.
+    fn other(self, others: &[Committed]) -> Option<&Committed> {
+        self.other.checked_sub(1).and_then(|it| others.get(it as usize))
+    }
+
+    fn whole(self, others: &[Committed]) -> Committed {
+        self.other(others).cloned().unwrap_or_else(|| self.plain.into())
+    }
+
+    /// The later one of a partition stays.
+    fn put(self, partitions: &mut BTreeMap<i32, Committed>, partition: i32, others: &[Committed]) {
+        match partitions.entry(partition) {
+            Entry::Vacant(place) => {
+                place.insert(self.whole(others));
+            }
+            Entry::Occupied(mut known) => self.take_place(known.get_mut(), others),
+        }
+    }
+
+    fn take_place(self, of: &mut Committed, others: &[Committed]) {
+        if of.record_offset < self.plain.record_offset {
+            *of = self.whole(others);
+        }
+    }
+}
+
+/// Puts commits of one topic, which mostly ascend and are known.
+fn put_run(partitions: &mut BTreeMap<i32, Committed>, run: &[Read], others: &[Committed]) {
+    let mut rest = run;
+    while let Some((first, behind)) = rest.split_first() {
+        let mut known = partitions.range_mut(first.partition..);
+        let side_by_side = rest
+            .iter()
+            .take_while(|it| match known.next() {
+                Some((partition, known)) if *partition == it.partition => {
+                    it.told.take_place(known, others);
+                    true
+                }
+                Some(_) | None => false,
+            })
+            .count();
+        if side_by_side == 0 {
+            first.told.put(partitions, first.partition, others);
+            rest = behind;
+        } else {
+            rest = rest.get(side_by_side..).unwrap_or_default();
+        }
+    }
+}
+
+impl Default for Latest {
+    fn default() -> Self {
+        Self {
+            read: Vec::new(),
+            read_keys: Vec::new(),
+            read_others: Vec::new(),
+            commits: Vec::new(),
+            keys: Vec::new(),
+            others: Vec::new(),
+            places: Vec::new(),
+            generation: 0,
+            removed_at: NEVER,
+            group: (Vec::new(), NEVER),
+            seen: Vec::new(),
+        }
     }
 }
 
 impl Latest {
-    /// A group was removed: the next commit of each group has to look for it. No commit is left to be looked up.
-    pub(in crate::group) fn group_removed(&mut self) {
-        self.removals += 1;
+    /// A group was removed there: the next commit of each group has to look for it. No commit is left to be looked up.
+    pub(in crate::group) fn group_removed(&mut self, at: At) {
+        self.removed_at = at.offset;
     }
 
     /// Takes a plain commit. True if there are so many now that they are to be looked up.
@@ -134,28 +231,37 @@ impl Latest {
         key: &CommitKey<'_>,
         record: &Encoded<'_>,
     ) -> Result<bool, DecodeError> {
-        let committed = committed(at, record)?;
-        let start = self.read_keys.len();
-        self.read_keys.extend_from_slice(key.bytes);
-        let key_in_all = start..self.read_keys.len();
-        let names = key.bytes.len().saturating_sub(size_of::<i32>());
-        self.read.push(Read { key: key_in_all, names, partition: key.partition, committed });
+        let told = match record.value().and_then(|it| Plain::parse(at, it)) {
+            Some(plain) => Told { plain, other: 0 },
+            None => self.take_other(at, record)?,
+        };
+        let key_in_all = KeyRange::push(&mut self.read_keys, key.bytes);
+        self.read.push(Read { key: key_in_all, partition: key.partition, told });
         Ok(self.read.len() >= TOGETHER)
+    }
+
+    #[inline(never)]
+    fn take_other(&mut self, at: At, record: &Encoded<'_>) -> Result<Told, DecodeError> {
+        self.read_others.push(committed(at, record)?);
+        Ok(Told { plain: Plain::standing_at(at.offset), other: short(self.read_others.len()) })
     }
 
     /// Looks up what was read; all commits go to the offsets if they are many. Groups are made unless they are there.
     pub(in crate::group) fn look_up(&mut self, into: &mut Offsets, mut make_group: impl FnMut(&[u8])) {
         let (mut read, mut keys) = (std::mem::take(&mut self.read), std::mem::take(&mut self.read_keys));
+        let mut others = std::mem::take(&mut self.read_others);
         let mut at = 0;
-        let names = |it: &Read| keys.get(it.key.clone()).and_then(|key| key.get(..it.names));
+        let names = |it: &Read| keys.get(it.key.names());
         let of_one_topic = |a: &Read, b: &Read| names(a) == names(b);
         for run in read.chunk_by(of_one_topic) {
             match run {
                 [first, ..] if run.len() >= RUN_MIN => {
-                    let CommitKey { group, topic, .. } = key_in(&keys, &first.key);
-                    let partitions = into.partitions(group, topic);
-                    run.iter().for_each(|it| put(partitions, it.partition, &it.committed));
-                    if self.is_another(group) {
+                    let CommitKey { group, topic, .. } = key_in(&keys, first.key);
+                    match into.known(group, topic) {
+                        Some(partitions) => put_run(partitions, run, &others),
+                        None => put_run(into.partitions(group, topic), run, &others),
+                    }
+                    if self.is_another(group, first.told.plain.record_offset) {
                         make_group(group);
                     }
                 }
@@ -167,47 +273,44 @@ impl Latest {
         let mut all = std::mem::take(&mut self.seen);
         for seen in all.drain(..) {
             let Some(read) = read.get(seen.at) else { continue };
-            let key = keys.get(read.key.clone()).unwrap_or_default();
-            if self.keep(&seen, &read.committed, key) {
-                let CommitKey { group, .. } = key_in(&keys, &read.key);
-                if self.is_another(group) {
+            let key = keys.get(read.key.range()).unwrap_or_default();
+            if self.keep(&seen, read.told, &others, key) {
+                let CommitKey { group, .. } = key_in(&keys, read.key);
+                if self.is_another(group, read.told.plain.record_offset) {
                     make_group(group);
                 }
             }
         }
         read.clear();
         keys.clear();
-        (self.read, self.read_keys, self.seen) = (read, keys, all);
-        if self.commits.len() >= COMMITS_MAX || self.keys.len() >= KEY_BYTES_MAX {
+        others.clear();
+        (self.read, self.read_keys, self.read_others, self.seen) = (read, keys, others, all);
+        if self.commits.len().max(self.others.len()) >= COMMITS_MAX || self.keys.len() >= KEY_BYTES_MAX {
             self.flush(into);
         }
     }
 
     /// Finds the commits that take others' place. Each loop waits for one piece of memory of all of them.
     fn find_all(&mut self, read: &[Read], keys: &[u8]) {
-        let key = |it: &Seen| read.get(it.at).and_then(|it| keys.get(it.key.clone())).unwrap_or_default();
+        let key = |it: &Seen| read.get(it.at).and_then(|it| keys.get(it.key.range())).unwrap_or_default();
         let mut all = std::mem::take(&mut self.seen);
         for it in &mut all {
-            it.hash = xxh3_64(key(it));
+            it.hash = hash(key(it));
         }
         for it in &mut all {
             it.commit = self.candidate(it.hash);
         }
         for it in &mut all {
-            let Some(commit) = it.commit.and_then(|at| self.commits.get(at)) else { continue };
-            // It always holds, but the second cache line has to be read to know that.
-            if commit.removals <= self.removals {
-                it.key = commit.key.clone();
-            }
+            it.key = it.commit.and_then(|at| self.commits.get(at)).map(|it| it.key).unwrap_or_default();
         }
         for it in &mut all {
-            it.is_same = it.commit.is_some() && self.keys.get(it.key.clone()) == Some(key(it));
+            it.is_same = it.commit.is_some() && self.keys.get(it.key.range()) == Some(key(it));
         }
         self.seen = all;
     }
 
     /// What is probably the commit of that hash.
-    fn candidate(&self, hash: u64) -> Option<usize> {
+    fn candidate(&self, hash: u32) -> Option<usize> {
         for at in self.probe(hash) {
             let place = self.places.get(at).filter(|it| it.generation == self.generation)?;
             if place.tag == tag(hash) {
@@ -218,53 +321,55 @@ impl Latest {
     }
 
     /// Puts a commit in the place of the one before. Whether its group may be missing.
-    fn keep(&mut self, seen: &Seen, committed: &Committed, key: &[u8]) -> bool {
+    fn keep(&mut self, seen: &Seen, mut told: Told, others: &[Committed], key: &[u8]) -> bool {
         // What was not found may have come since, with the commits before this one.
         let found = if seen.is_same { seen.commit } else { self.find(seen.hash, key) };
+        if let Some(other) = told.other(others) {
+            self.others.push(other.clone());
+            told.other = short(self.others.len());
+        }
         match found.and_then(|at| self.commits.get_mut(at)) {
             Some(commit) => {
-                commit.committed = committed.clone();
-                std::mem::replace(&mut commit.removals, self.removals) != self.removals
+                let before = std::mem::replace(&mut commit.told, told);
+                before.plain.record_offset < self.removed_at
             }
             None => {
-                self.add(seen.hash, key, committed.clone());
+                self.add(seen.hash, key, told);
                 true
             }
         }
     }
 
     /// Whether this is not the group that was asked for last.
-    fn is_another(&mut self, name: &[u8]) -> bool {
-        let (group, removals) = &mut self.group;
-        if *group == name && *removals == Some(self.removals) {
+    fn is_another(&mut self, name: &[u8], record_offset: i64) -> bool {
+        let (group, asked_at) = &mut self.group;
+        if *group == name && *asked_at > self.removed_at {
             return false;
         }
         group.clear();
         group.extend_from_slice(name);
-        *removals = Some(self.removals);
+        *asked_at = record_offset;
         true
     }
 
-    fn find(&self, hash: u64, key: &[u8]) -> Option<usize> {
+    fn find(&self, hash: u32, key: &[u8]) -> Option<usize> {
         for at in self.probe(hash) {
             let place = self.places.get(at).filter(|it| it.generation == self.generation)?;
             let commit = self.commits.get(place.commit as usize)?;
-            if commit.hash == hash && self.keys.get(commit.key.clone()) == Some(key) {
+            if commit.hash == hash && self.keys.get(commit.key.range()) == Some(key) {
                 return Some(place.commit as usize);
             }
         }
         None
     }
 
-    fn add(&mut self, hash: u64, key: &[u8], committed: Committed) {
+    fn add(&mut self, hash: u32, key: &[u8], told: Told) {
         if (self.commits.len() + 1) * 2 > self.places.len() {
             self.make_room();
         }
-        let start = self.keys.len();
-        self.keys.extend_from_slice(key);
-        let key = start..self.keys.len();
+        let key = KeyRange::push(&mut self.keys, key);
         self.put_down(hash, self.commits.len());
-        self.commits.push(Commit { hash, key, removals: self.removals, committed });
+        self.commits.push(Commit { key, hash, told });
     }
 
     fn make_room(&mut self) {
@@ -277,25 +382,24 @@ impl Latest {
         }
     }
 
-    fn put_down(&mut self, hash: u64, commit: usize) {
-        let place = Place::new(self.generation, hash, commit);
+    fn put_down(&mut self, hash: u32, commit: usize) {
+        let place = Place { generation: self.generation, tag: tag(hash), commit: short(commit) };
         let is_free = |at: &usize| self.places.get(*at).is_some_and(|it| it.generation != self.generation);
         let free = self.probe(hash).find(is_free).and_then(|at| self.places.get_mut(at));
         *free.expect("half of the places are free") = place;
     }
 
     /// The places to look at, one after the other. Their number is a power of two.
-    fn probe(&self, hash: u64) -> impl Iterator<Item = usize> + use<> {
+    fn probe(&self, hash: u32) -> impl Iterator<Item = usize> + use<> {
         let mask = self.places.len().wrapping_sub(1);
         let count = self.places.len();
-        #[expect(clippy::cast_possible_truncation, reason = "of a hash any bits will do")]
         let start = hash as usize;
         (0..count).map(move |step| start.wrapping_add(step) & mask)
     }
 
     /// Hands all commits that were looked up to the offsets.
     pub(in crate::group) fn flush(&mut self, into: &mut Offsets) {
-        let key = |commit: &Commit| key_in(&self.keys, &commit.key);
+        let key = |commit: &Commit| key_in(&self.keys, commit.key);
         let together = |a: &Commit, b: &Commit| {
             let (a, b) = (key(a), key(b));
             (a.group, a.topic) == (b.group, b.topic)
@@ -303,10 +407,11 @@ impl Latest {
         for together in self.commits.chunk_by(together) {
             let Some(first) = together.first().map(key) else { continue };
             let partitions = into.partitions(first.group, first.topic);
-            together.iter().for_each(|it| put(partitions, key(it).partition, &it.committed));
+            together.iter().for_each(|it| it.told.put(partitions, key(it).partition, &self.others));
         }
         self.commits.clear();
         self.keys.clear();
+        self.others.clear();
         if self.generation == u16::MAX {
             self.places.fill(Place::default());
             self.generation = 0;
@@ -317,12 +422,14 @@ impl Latest {
 
 impl Seen {
     const fn new(at: usize) -> Self {
-        Self { at, hash: 0, commit: None, key: 0..0, is_same: false }
+        Self { at, hash: 0, commit: None, key: KeyRange { start: 0, end: 0 }, is_same: false }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use bytes::Bytes;
     use wire::batch::{BatchBuilder, Batches};
     use wire::consumer_offsets::{
@@ -440,12 +547,12 @@ mod tests {
             let encoded = Encoded::new(block.records().next().unwrap().unwrap()).unwrap();
             latest.take(at(offset), &CommitKey::parse(key).unwrap(), &encoded)
         };
-        let (mut latest, mut offsets, mut offset) = (Latest::default(), Offsets::default(), 0);
+        let (mut latest, mut offsets, offsets_given) = (Latest::default(), Offsets::default(), Cell::new(0));
+        let next = || offsets_given.replace(offsets_given.get() + 1);
         let mut asked = |latest: &mut Latest, keys: &[&Bytes]| {
             let mut groups = Vec::new();
             for key in keys {
-                assert_eq!(take(latest, offset, key, &value), Ok(false));
-                offset += 1;
+                assert_eq!(take(latest, next(), key, &value), Ok(false));
             }
             latest.look_up(&mut offsets, |it| groups.push(format!("{};", String::from_utf8_lossy(it))));
             groups.concat()
@@ -456,13 +563,13 @@ mod tests {
         {
             assert_eq!(asked(&mut latest, keys), groups);
         }
-        latest.group_removed();
+        latest.group_removed(at(next()));
         assert_eq!(asked(&mut latest, &[&one, &one]), "g;");
         assert_eq!(asked(&mut latest, &[&other, &one]), "h;");
         let all: Vec<_> = run.iter().collect();
         assert_eq!(asked(&mut latest, &all), "i;");
         assert_eq!(asked(&mut latest, &all), "");
-        latest.group_removed();
+        latest.group_removed(at(next()));
         assert_eq!(asked(&mut latest, &all), "i;");
         assert!(take(&mut latest, 99, &one, &value.slice(..9)).is_err());
         assert!(take(&mut latest, 99, &one, &Bytes::from_static(&[0, 99])).is_err());

@@ -99,6 +99,11 @@ impl Offsets {
         child(child(&mut self.by_group, group), topic)
     }
 
+    /// The same if it is there.
+    fn known(&mut self, group: &[u8], topic: &[u8]) -> Option<&mut BTreeMap<i32, Committed>> {
+        self.by_group.get_mut(group)?.get_mut(topic)
+    }
+
     /// 10.3: pending offsets of the partition go as well.
     pub(super) fn remove(&mut self, key: &OffsetCommitKey) {
         self.pending.remove(key);
