@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use coordinator::Entropy;
 use wire::join_group::request::JoinGroupRequestProtocol;
 use wire::sync_group::request::SyncGroupRequestAssignment;
 use wire::{
@@ -276,7 +277,8 @@ impl Bench<'_> {
             Ok(1)
         })?;
         let group = group.ok_or("no group")?;
-        let beats = Beats { members, frames: group.frames()?, group: Box::new(group), turns: Vec::new() };
+        let frames = shuffled(group.frames()?);
+        let beats = Beats { members, frames, group: Box::new(group), turns: Vec::new() };
         Ok((beats, joined.cpu.total() * 1e3, 0.0))
     }
 
@@ -285,7 +287,8 @@ impl Bench<'_> {
         let joined = turn(&self.broker, || group.pass().map(|_| 1))?;
         let tasks = usize::try_from(self.options.tasks).map_err(text)?;
         let rested = turn(&self.broker, || group.converge(tasks))?;
-        let beats = Beats { members, frames: group.frames()?, group: Box::new(group), turns: Vec::new() };
+        let frames = shuffled(group.frames()?);
+        let beats = Beats { members, frames, group: Box::new(group), turns: Vec::new() };
         Ok((beats, joined.cpu.total() * 1e3, rested.cpu.total() * 1e3))
     }
 
@@ -332,6 +335,14 @@ impl Bench<'_> {
         }
         Ok(())
     }
+}
+
+/// In an order that has nothing to do with that of the ids, as members beat whose ids are random. In the order of the ids
+/// one heartbeat would find the memory of the next one.
+fn shuffled(mut frames: Frames) -> Frames {
+    let mut entropy = Entropy::seeded(1);
+    frames.frames.sort_by_cached_key(|_| entropy.next_u64());
+    frames
 }
 
 /// Measures and prints.

@@ -1,17 +1,19 @@
 //! Deadlines as data: an ordered table, no callbacks.
 //!
 //! A heartbeat pushes its member's session deadline further away, thousands of times for each time
-//! that one is reached. So a later deadline only overwrites a number; the row in the order of time
-//! stays and is put right when its turn comes. [`Timers::next`] can therefore be early.
+//! that one is reached. So a later deadline only overwrites a number, which is found by hash; the row in the order
+//! of time stays and is put right when its turn comes. [`Timers::next`] can therefore be early.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
+use std::hash::Hash;
 
 use crate::machine::Millis;
 
 /// Deadlines by key. Several that are due fire in (deadline, key) order.
 #[derive(Debug, Clone)]
 pub struct Timers<K> {
-    by_key: BTreeMap<K, Row>,
+    /// Nobody goes through it in its own order, which chance decides.
+    by_key: HashMap<K, Row>,
     /// One row per key, at its `armed` time.
     by_time: BTreeSet<(Millis, K)>,
 }
@@ -25,11 +27,11 @@ struct Row {
 
 impl<K> Default for Timers<K> {
     fn default() -> Self {
-        Self { by_key: BTreeMap::new(), by_time: BTreeSet::new() }
+        Self { by_key: HashMap::new(), by_time: BTreeSet::new() }
     }
 }
 
-impl<K: Ord + Clone> Timers<K> {
+impl<K: Ord + Hash + Clone> Timers<K> {
     /// Sets or moves the deadline of `key`.
     pub fn set(&mut self, key: K, deadline: Millis) {
         if let Some(row) = self.by_key.get_mut(&key) {
@@ -83,7 +85,9 @@ impl<K: Ord + Clone> Timers<K> {
 
     /// All deadlines in the order of their keys.
     pub fn iter(&self) -> impl Iterator<Item = (&K, Millis)> {
-        self.by_key.iter().map(|(key, row)| (key, row.deadline))
+        let mut all: Vec<_> = self.by_key.iter().map(|(key, row)| (key, row.deadline)).collect();
+        all.sort_unstable();
+        all.into_iter()
     }
 
     pub fn len(&self) -> usize {

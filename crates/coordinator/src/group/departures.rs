@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use crate::group::history::{Happened, Kind, Telling};
 use crate::group::pulse::Pulse;
 use crate::group::request::ClosedConnection;
+use crate::group::roll::Roll;
 use crate::group::soft::TimerKey;
 use crate::group::state::Group;
 use crate::group::step::Step;
@@ -91,7 +92,7 @@ impl Crowd<'_> {
     /// Marks the members that were last heard on one of the connections (CR-24).
     pub(in crate::group) fn judge(
         &self,
-        pulses: &mut BTreeMap<Str, Pulse>,
+        pulses: &mut Roll<Pulse>,
         closed: &[ClosedConnection],
         limits: Limits,
     ) -> Verdict {
@@ -117,16 +118,16 @@ impl Crowd<'_> {
         Verdict::Gone(ends.collect())
     }
 
-    fn mark(&self, pulses: &mut BTreeMap<Str, Pulse>, closed: &[ClosedConnection]) -> Vec<(Str, Millis)> {
+    fn mark(&self, pulses: &mut Roll<Pulse>, closed: &[ClosedConnection]) -> Vec<(Str, Millis)> {
         let closed: BTreeMap<u64, Millis> = closed.iter().map(|it| (it.connection, it.at)).collect();
         let mut gone = Vec::new();
-        for (member_id, pulse) in pulses {
+        pulses.for_each_mut(|member_id, pulse| {
             let at = closed.get(&pulse.connection).filter(|_| pulse.gone.is_none());
             if let Some(at) = at.filter(|_| (self.may_be_gone)(member_id)) {
                 pulse.gone = Some(*at);
                 gone.push((member_id.clone(), *at));
             }
-        }
+        });
         gone
     }
 
@@ -137,7 +138,7 @@ impl Crowd<'_> {
 }
 
 /// When it was heard, if it was taken for gone.
-fn revive(pulses: &mut BTreeMap<Str, Pulse>, id: &Str) -> Option<(Str, Millis)> {
+fn revive(pulses: &mut Roll<Pulse>, id: &Str) -> Option<(Str, Millis)> {
     let pulse = pulses.get_mut(id)?;
     pulse.gone.take().map(|_| (id.clone(), pulse.heard))
 }
@@ -152,7 +153,7 @@ impl Verdict {
     }
 
     /// A member that was taken for gone lives; `None` if it was not.
-    pub(in crate::group) fn lives(pulses: &mut BTreeMap<Str, Pulse>, id: &Str) -> Option<Self> {
+    pub(in crate::group) fn lives(pulses: &mut Roll<Pulse>, id: &Str) -> Option<Self> {
         Some(Self::Alive(vec![revive(pulses, id)?]))
     }
 

@@ -20,6 +20,7 @@ mod member_epoch;
 pub mod offsets;
 pub mod pulse;
 pub mod request;
+pub mod roll;
 pub mod soft;
 pub mod state;
 pub mod step;

@@ -7,6 +7,7 @@ use crate::group::consumer::ConsumerSoft;
 use crate::group::history::History;
 use crate::group::offsets::expire::Place;
 use crate::group::pulse::Pulse;
+use crate::group::roll::Roll;
 use crate::group::streams::StreamsSoft;
 use crate::group::streams::hash::TopicHashes;
 use crate::machine::Millis;
@@ -23,7 +24,7 @@ pub struct Soft {
     pub classic: BTreeMap<Str, Live>,
     /// Heartbeats of members of classic groups, by group and member id. Kept only while somebody wants to know
     /// when their connections close; members that went are dropped when there are as many as those that are there.
-    pub classic_pulses: BTreeMap<Str, BTreeMap<Str, Pulse>>,
+    pub classic_pulses: BTreeMap<Str, Roll<Pulse>>,
     /// By group id. An entry goes when its group is deleted.
     pub streams: BTreeMap<Str, StreamsSoft>,
     /// By group id. An entry goes when its group is deleted.
@@ -41,7 +42,7 @@ pub struct Soft {
 }
 
 /// What a deadline is about. Those due at the same time fire in the order of their keys.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TimerKey {
     /// The initial rebalance delay of a streams group (H-33, H-60).
     InitialRebalance { group: Str },

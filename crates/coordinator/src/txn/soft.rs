@@ -43,7 +43,7 @@ pub enum Waiting {
 }
 
 /// What a deadline is about.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TimerKey {
     /// An open transaction takes too long.
     Timeout(Str),

@@ -41,7 +41,7 @@ pub fn heard(step: &mut Step<'_>, caller: &Caller, request: &HeartbeatRequest, a
     };
     pulses.insert(member.clone(), pulse);
     if pulses.len() > 2 * live.members.len() + PULSES_SPARE {
-        pulses.retain(|id, _| live.has_member(id));
+        pulses.retain(|id| live.has_member(id));
     }
 }
 
@@ -49,7 +49,7 @@ pub fn heard(step: &mut Step<'_>, caller: &Caller, request: &HeartbeatRequest, a
 pub fn departed(step: &mut Step<'_>, group_id: &Str, closed: &[ClosedConnection], limits: Limits) {
     let Some(live) = step.soft.classic.get(group_id).filter(|_| is_on(step.image)) else { return };
     let Some(pulses) = step.soft.classic_pulses.get_mut(group_id) else { return };
-    pulses.retain(|id, _| live.has_member(id));
+    pulses.retain(|id| live.has_member(id));
     let host = |id: &Str| live.members.get(id).map(|it| &it.client_host);
     let crowd = Crowd {
         members: live.members.len(),

@@ -14,6 +14,7 @@ use wire::{ConsumerProtocolSubscription, ErrorCode, Message, Reader, Str};
 use super::{ClassicGroup, StoredMember};
 use crate::group::consumer::partitions::Partitions;
 use crate::group::offsets::expire::Retention;
+use crate::group::roll::Roll;
 use crate::machine::{Millis, Ticket};
 
 /// The protocol type of consumers; the group looks into what its members say only for this one.
@@ -57,7 +58,7 @@ pub struct Live {
     /// Of this generation.
     pub(in crate::group) protocol: Option<Str>,
     pub(in crate::group) leader: Option<Str>,
-    pub(in crate::group) members: BTreeMap<Str, Member>,
+    pub(in crate::group) members: Roll<Member>,
     /// Instance id → member id.
     pub(in crate::group) instances: BTreeMap<Str, Str>,
     /// Member ids given out with MEMBER_ID_REQUIRED and not used yet. Each has a session timer, which
@@ -152,7 +153,7 @@ impl Live {
             protocol_type: None,
             protocol: None,
             leader: None,
-            members: BTreeMap::new(),
+            members: Roll::default(),
             instances: BTreeMap::new(),
             pending: BTreeSet::new(),
             pending_sync: BTreeSet::new(),
@@ -197,10 +198,11 @@ impl Live {
         }
         live.protocol = live.select_protocol();
         live.subscribed = live.compute_subscribed();
-        for (id, member) in &mut live.members {
-            let metadata = live.protocol.as_ref().map(|it| member.metadata(it));
+        let protocol = live.protocol.clone();
+        live.members.for_each_mut(|id, member| {
+            let metadata = protocol.as_ref().map(|it| member.metadata(it));
             member.assignment = assignment(id, &metadata.unwrap_or_default());
-        }
+        });
         live
     }
 

@@ -46,10 +46,10 @@ impl Desk<'_, '_> {
     /// Their assignment will not come.
     fn refuse_syncs(&mut self) {
         let mut waiting = Vec::new();
-        for (id, member) in &mut self.live.members {
+        self.live.members.for_each_mut(|id, member| {
             member.assignment = Bytes::new();
             waiting.extend(member.sync.take().map(|ticket| (id.clone(), ticket)));
-        }
+        });
         for (id, ticket) in waiting {
             self.answer_sync(ticket, refused_sync(ErrorCode::REBALANCE_IN_PROGRESS));
             self.renew_session(&id);

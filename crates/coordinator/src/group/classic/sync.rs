@@ -83,9 +83,9 @@ impl Desk<'_, '_> {
     fn assign(&mut self, request: &SyncGroupRequest) {
         let given: BTreeMap<&Str, &Bytes> =
             request.assignments.iter().map(|it| (&it.member_id, &it.assignment)).collect();
-        for (id, member) in &mut self.live.members {
+        self.live.members.for_each_mut(|id, member| {
             member.assignment = given.get(id).map(|it| own(it)).unwrap_or_default();
-        }
+        });
         let record = self.live.record(&self.id, |_, member| member.assignment.clone());
         self.record(record);
         self.live.transition(State::Stable, self.now);

@@ -54,7 +54,7 @@ impl ConsumerGroup {
         if let Some(instance) = &metadata.instance_id {
             self.instances.insert(instance.clone(), member_id.clone());
         }
-        self.members.entry(member_id).or_default().metadata = metadata;
+        self.members.or_default(member_id).metadata = metadata;
     }
 
     fn forget_metadata(&mut self, member_id: &Str) {
@@ -126,7 +126,7 @@ impl ConsumerGroup {
             },
             None => Current { epoch: -1, previous_epoch: -1, ..Current::default() },
         };
-        let member = self.members.entry(member_id.detach()).or_default();
+        let member = self.members.or_default(member_id.detach());
         self.holders.remove(&member.current.assigned);
         self.holders.remove(&member.current.pending);
         self.holders.add(&current.assigned);

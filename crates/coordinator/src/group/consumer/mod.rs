@@ -42,6 +42,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::group::member_epoch::AWAY;
+use crate::group::roll::Roll;
 use crate::machine::Millis;
 
 use self::partitions::{Held, Holders, Partitions};
@@ -76,8 +77,8 @@ pub struct ConsumerGroup {
     pub assignment_timestamp: i64,
     /// Whether the log still holds a record 4 of an old release.
     pub has_partition_metadata: bool,
-    members: BTreeMap<Str, ConsumerMember>,
-    targets: BTreeMap<Str, Partitions>,
+    members: Roll<ConsumerMember>,
+    targets: Roll<Partitions>,
     /// By regular expression.
     resolved: BTreeMap<Str, Resolved>,
     // Derived from the above.
@@ -218,8 +219,8 @@ impl Default for ConsumerGroup {
             assignment_epoch: 1,
             assignment_timestamp: 0,
             has_partition_metadata: false,
-            members: BTreeMap::new(),
-            targets: BTreeMap::new(),
+            members: Roll::default(),
+            targets: Roll::default(),
             resolved: BTreeMap::new(),
             instances: BTreeMap::new(),
             subscriptions: Subscriptions::default(),
@@ -230,7 +231,7 @@ impl Default for ConsumerGroup {
 }
 
 impl ConsumerGroup {
-    pub fn members(&self) -> &BTreeMap<Str, ConsumerMember> {
+    pub fn members(&self) -> &Roll<ConsumerMember> {
         &self.members
     }
 

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::group::pulse::Pulse;
+use crate::group::roll::Roll;
 use crate::machine::Millis;
 use wire::Str;
 
@@ -18,7 +19,7 @@ pub struct ConsumerSoft {
     /// The epoch at which a member was told to give up partitions: its timer counts for this one only.
     pub(super) revoking: BTreeMap<Str, i32>,
     /// By member, since the load. Bounded by the members.
-    pub(super) pulses: BTreeMap<Str, Pulse>,
+    pub(super) pulses: Roll<Pulse>,
 }
 
 impl ConsumerSoft {

@@ -12,6 +12,7 @@ use super::heartbeat::{Decision, Revocation};
 use super::tasks::TaskId;
 use super::warmup::Warmups;
 use crate::group::pulse::Pulse;
+use crate::group::roll::Roll;
 use wire::Str;
 
 #[derive(Default, Debug)]
@@ -33,7 +34,7 @@ pub struct StreamsSoft {
     /// The process of the newcomer for whom the last target was computed (I-9).
     pub(super) assigned_for: Option<Str>,
     /// By member, since the load. Bounded by the members.
-    pub(super) pulses: BTreeMap<Str, Pulse>,
+    pub(super) pulses: Roll<Pulse>,
 }
 
 /// Offsets of a member's tasks as sums over their changelog partitions (H-29b).

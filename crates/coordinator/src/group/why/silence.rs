@@ -1,8 +1,6 @@
 //! Members that do not come: their client is gone, they left for a while, heartbeats are overdue, or they have not
 //! heard of the target yet.
 
-use std::collections::BTreeMap;
-
 use super::words::{capital, has};
 use super::{Finding, Severity, span};
 use crate::group::member_epoch::AWAY;
@@ -69,13 +67,13 @@ impl Silence<'_> {
 
 /// Members that do not know the target of this epoch yet, if there are any. `rests_at` is the epoch of a member that is
 /// stable; one that is not has heard of it. Who is away hears of it when it is back.
-pub(super) fn behind<M>(
-    members: &BTreeMap<Str, M>,
+pub(super) fn behind<'a, M: 'a>(
+    members: impl IntoIterator<Item = (&'a Str, &'a M)>,
     target: i32,
     rests_at: impl Fn(&M) -> Option<i32>,
-) -> Option<Vec<(&Str, &M)>> {
+) -> Option<Vec<(&'a Str, &'a M)>> {
     let is_behind = |it: &M| rests_at(it).is_some_and(|epoch| epoch < target && epoch != AWAY);
-    let behind: Vec<_> = members.iter().filter(|(_, it)| is_behind(it)).collect();
+    let behind: Vec<_> = members.into_iter().filter(|(_, it)| is_behind(it)).collect();
     (!behind.is_empty()).then_some(behind)
 }
 
