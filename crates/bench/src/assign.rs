@@ -1,5 +1,5 @@
 //! `bench assign`: what the assignors of consumer groups take, in milliseconds of one thread, the least of several runs:
-//! rows with a budget, how the time grows with the partitions, and with `--full` the grid of Apache Kafka's own
+//! rows with a budget, how the time grows with what is assigned and with the partitions, and with `--full` the grid of Apache Kafka's own
 //! benchmark. `full` assigns to fresh members, `join` when one more member joins the result of that. The input stands
 //! ready and the output is what the group keeps; what a group adds to that is `--example target_cost` of the coordinator.
 
@@ -107,15 +107,25 @@ impl World {
         spec
     }
 
-    /// Milliseconds of `full` and of `join`.
-    fn measure(&self) -> [f64; 2] {
+    fn measure(&self) -> Measured {
         let assignor = self.case.assignor;
         let full = self.spec(None);
         let first = least(|| assignor.assign(&full));
         let targets: Vec<Partitions> = assignor.assign(&full).into_iter().map(|it| it.into_owned()).collect();
         let joined = self.spec(Some(&targets));
-        [first, least(|| assignor.assign(&joined))]
+        let in_targets: usize = targets.iter().map(|it| it.count() + it.len()).sum();
+        let size = in_targets + targets.len() + self.topics.len();
+        Measured { full: first, join: least(|| assignor.assign(&joined)), size: size as f64 }
     }
+}
+
+/// Milliseconds.
+#[derive(Debug, Clone, Copy)]
+struct Measured {
+    full: f64,
+    join: f64,
+    /// Of what goes in and comes out: topics, members, and in each target the partitions and the topics that have some.
+    size: f64,
 }
 
 /// Milliseconds of the fastest run, without the time to drop what it gives.
@@ -157,8 +167,8 @@ enum Growth {
     Partitions,
     /// Members too, one for a hundred partitions.
     Members,
-    /// Topics, of a thousand partitions each, and members, one for a hundred partitions: what is assigned grows with
-    /// topics × members, until each member has single partitions of its topics.
+    /// Topics, of a thousand partitions each, and members, one for a hundred partitions: the topics in the targets grow
+    /// with topics × members, until each member has single partitions of its topics.
     Topics,
 }
 
@@ -185,19 +195,20 @@ impl Growth {
 
 /// From a thousand partitions to a million.
 fn growth(growth: Growth, assignor: PartitionAssignor, buckets: u32, report: &Report) {
-    let (mut full, mut join) = (Vec::new(), Vec::new());
+    let mut all = Vec::new();
     for case in growth.cases(assignor, buckets) {
         report.progress(&format!("growth of {}: {} partitions", assignor.name(), case.partitions()));
-        let partitions = f64::from(case.partitions());
-        let [first, second] = World::new(case).measure();
-        full.push((partitions, first));
-        join.push((partitions, second));
+        all.push((f64::from(case.partitions()), World::new(case).measure()));
     }
+    let of = |point: fn(&(f64, Measured)) -> (f64, f64)| exponent(&all.iter().map(point).collect::<Vec<_>>());
     let values = [
         ("grows", growth.name().into()),
-        ("full_exponent", exponent(&full).into()),
-        ("join_exponent", exponent(&join).into()),
+        ("size_exponent", of(|(partitions, it)| (*partitions, it.size)).into()),
+        ("full_exponent_by_size", of(|(_, it)| (it.size, it.full)).into()),
+        ("join_exponent_by_size", of(|(_, it)| (it.size, it.join)).into()),
         ("wanted_max", EXPONENT_MAX.into()),
+        ("full_exponent_by_partitions", of(|(partitions, it)| (*partitions, it.full)).into()),
+        ("join_exponent_by_partitions", of(|(partitions, it)| (*partitions, it.join)).into()),
     ];
     report.row(&format!("growth of {}", case(assignor, buckets, 0, 0, 0).name()), &values);
 }
@@ -210,7 +221,7 @@ pub fn run(options: &Options) -> Result<(), String> {
     let report = Report::new(options.json);
     for (case, [full_max, join_max]) in BUDGETS {
         report.progress(&case.name());
-        let [full, join] = World::new(case).measure();
+        let Measured { full, join, .. } = World::new(case).measure();
         let mut values = case.values();
         values.extend([
             ("full_ms", full.into()),
@@ -230,7 +241,7 @@ pub fn run(options: &Options) -> Result<(), String> {
     if options.full {
         for case in grid() {
             report.progress(&case.name());
-            let [full, join] = World::new(case).measure();
+            let Measured { full, join, .. } = World::new(case).measure();
             let mut values = case.values();
             values.extend([("full_ms", full.into()), ("join_ms", join.into())]);
             report.row(&case.name(), &values);
