@@ -17,6 +17,9 @@ use crate::{Lookup, Options};
 /// Nodes of one tree. What comes after them is one node "not shown" per struct, and its bytes are still checked.
 const NODES_MAX: usize = 500_000;
 
+/// Diagnostics of one kind in a tree. How many more there are is told at the root.
+const DIAGNOSTICS_MAX: usize = 1_000;
+
 /// Bytes that all batches of one call may inflate to.
 pub(crate) const INFLATED_MAX: usize = 64 << 20;
 
@@ -61,6 +64,8 @@ pub(crate) struct Scan<'a> {
     ghosts: usize,
     nodes: usize,
     pending: Vec<Diagnostic>,
+    /// Diagnostics by kind, listed or not.
+    told: [usize; Id::ALL.len()],
 }
 
 impl<'a> Scan<'a> {
@@ -90,6 +95,7 @@ impl<'a> Scan<'a> {
             ghosts: 0,
             nodes: 0,
             pending: Vec::new(),
+            told: [0; Id::ALL.len()],
         }
     }
 
@@ -105,6 +111,11 @@ impl<'a> Scan<'a> {
         let mut root = self.open.pop().unwrap_or_else(|| self.node(0, "", "", Value::None));
         root.length = self.at.saturating_sub(root.offset);
         root.diagnostics.append(&mut self.pending);
+        self.path.clear();
+        for (id, told) in Id::ALL.iter().zip(self.told).filter(|it| it.1 > DIAGNOSTICS_MAX) {
+            let found = format!("{} more of this kind are not listed", told - DIAGNOSTICS_MAX);
+            root.diagnostics.push(self.diagnostic(*id, 0, found));
+        }
         (root, self.hidden)
     }
 
@@ -272,10 +283,18 @@ impl<'a> Scan<'a> {
     /// Something odd; it goes to the next node that is finished.
     pub(crate) fn remark(&mut self, id: Id, offset: usize, found: impl Into<String>) {
         self.troubles += usize::from(id.severity() > Severity::Note);
-        if !self.quiet {
+        if !self.quiet && self.is_listed(id) {
             let diagnostic = self.diagnostic(id, offset, found);
             self.pending.push(diagnostic);
         }
+    }
+
+    /// Counts a diagnostic; whether it is one of the first of its kind.
+    fn is_listed(&mut self, id: Id) -> bool {
+        self.told.get_mut(id as usize).is_some_and(|it| {
+            *it += 1;
+            *it <= DIAGNOSTICS_MAX
+        })
     }
 
     /// Gives what was remarked since to the node that was finished last.
@@ -405,7 +424,7 @@ impl<'a> Scan<'a> {
         self.troubles += 1;
         let cut_off = self.cut_off && !self.inflated && self.end == self.bytes.len();
         let follows = cut_off && matches!(diagnostic.id, Id::Short | Id::Length);
-        if !self.quiet && !follows {
+        if !self.quiet && !follows && self.is_listed(diagnostic.id) {
             self.pending.push(diagnostic);
         }
         if self.at < self.end {

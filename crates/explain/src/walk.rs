@@ -12,6 +12,19 @@ use crate::{labels, secrets};
 
 type Text = Cow<'static, str>;
 
+/// Unknown tags of a struct that have nodes of their own. Those behind them share one for each run.
+const UNKNOWN_TAGS_MAX: usize = 500;
+
+/// The node of unknown tags that have none of their own.
+pub(crate) const MORE_TAGS: &str = "more unknown tags";
+
+/// Tags of a struct so far.
+#[derive(Default)]
+struct Order {
+    seen: BTreeSet<u32>,
+    last: Option<u32>,
+}
+
 impl Scan<'_> {
     /// A message as a struct node.
     pub(crate) fn body(&mut self, table: &'static Message, version: i16) -> Step<()> {
@@ -326,24 +339,77 @@ impl Scan<'_> {
     }
 
     fn tag_list(&mut self, it: &'static Struct, count: u32) -> Step<()> {
-        let (mut seen, mut last) = (BTreeSet::new(), None);
-        for _ in 0..count {
+        let (mut order, mut left, mut unknown) = (Order::default(), count, 0);
+        while left > 0 {
+            if unknown >= UNKNOWN_TAGS_MAX {
+                left -= self.more_tags(it, left, &mut order)?;
+                if left == 0 {
+                    break;
+                }
+            }
             let start = self.at;
             let tag = self.uvarint()?;
             let before = self.enter(&format!("#{tag}"));
-            if !seen.insert(tag) {
-                self.remark(Id::TagTwice, start, format!("tag {tag} again"));
-            } else if let Some(last) = last.filter(|last| *last > tag) {
-                self.remark(Id::TagOrder, start, format!("tag {tag} after {last}"));
-            }
-            last = Some(tag);
+            self.in_order(&mut order, tag, start);
             let inner = self.enter("tag");
             self.leaf(start, "tag", "uvarint", Value::Int(tag.into()), "", "");
             self.leave(inner);
             self.tag_value(it, tag, before)?;
             self.leave(before);
+            unknown += usize::from(known(it, tag).is_none());
+            left -= 1;
         }
         Ok(())
+    }
+
+    fn in_order(&mut self, order: &mut Order, tag: u32, start: usize) {
+        if !order.seen.insert(tag) {
+            self.remark(Id::TagTwice, start, format!("tag {tag} again"));
+        } else if let Some(last) = order.last.filter(|last| *last > tag) {
+            self.remark(Id::TagOrder, start, format!("tag {tag} after {last}"));
+        }
+        order.last = Some(tag);
+    }
+
+    /// Unknown tags in a row, at most so many: one node with their bytes as they stand. How many there were.
+    fn more_tags(&mut self, it: &'static Struct, left: u32, order: &mut Order) -> Step<u32> {
+        let (start, mut count, mut stopped) = (self.at, 0, None);
+        let before = self.enter(MORE_TAGS);
+        while count < left {
+            let at = self.at;
+            let read = self.unknown_tag(it, order);
+            if !matches!(read, Ok(true)) {
+                self.at = at;
+                stopped = read.err();
+                break;
+            }
+            count += 1;
+        }
+        if count > 0 {
+            let bytes = self.slice(start..self.at);
+            self.remark(Id::UnknownTag, start, format!("{count} more tags, {} bytes", bytes.len()));
+            self.leaf(start, MORE_TAGS, "bytes", Value::Bytes(bytes), format!("{count} tags"), "");
+            self.settle();
+        }
+        self.leave(before);
+        stopped.map_or(Ok(count), Err)
+    }
+
+    /// Reads over a tag with its value; false if it is a known one.
+    fn unknown_tag(&mut self, it: &'static Struct, order: &mut Order) -> Step<bool> {
+        let start = self.at;
+        let tag = self.uvarint()?;
+        if known(it, tag).is_some() {
+            return Ok(false);
+        }
+        self.in_order(order, tag, start);
+        let at = self.at;
+        let size = usize::try_from(self.uvarint()?).unwrap_or(usize::MAX);
+        if size > self.remaining() {
+            return self.beyond(at, size);
+        }
+        self.at += size;
+        Ok(true)
     }
 
     fn tag_value(&mut self, it: &'static Struct, tag: u32, outside: usize) -> Step<()> {
@@ -358,8 +424,7 @@ impl Scan<'_> {
         self.leaf(start, "size", "uvarint", Value::Int(i64::try_from(size).unwrap_or(i64::MAX)), "", "");
         self.leave(inner);
         let start = self.at;
-        let known = it.fields.iter().find(|it| it.tag.is_some_and(|it| it.number == tag));
-        match known {
+        match known(it, tag) {
             Some(field) if field.is_tagged(self.version) => {
                 self.leave(outside);
                 self.enter(field.name);
@@ -393,6 +458,10 @@ impl Scan<'_> {
         }
         self.settle();
     }
+}
+
+fn known(it: &'static Struct, tag: u32) -> Option<&'static Field> {
+    it.fields.iter().find(|it| it.tag.is_some_and(|it| it.number == tag))
 }
 
 /// Whether a node holds the default of its field.

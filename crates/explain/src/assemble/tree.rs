@@ -6,11 +6,12 @@ use wire::base64;
 use wire::batch::compress::{Codec, compress, decompress};
 use wire::batch::crc32c;
 use wire::json::{Json, JsonError};
-use wire::{Uuid, Writer};
+use wire::{Reader, Uuid, Writer};
 
 use super::problem;
 use crate::message_set::crc32;
 use crate::scan::INFLATED_MAX;
+use crate::walk::MORE_TAGS;
 
 type Result<T> = std::result::Result<T, JsonError>;
 
@@ -334,12 +335,20 @@ fn tags(children: &[Part<'_>]) -> Result<Vec<u8>> {
     let mut count = 0;
     let mut rest = children.iter().filter(|it| it.name() != "count").peekable();
     while let Some(tag) = rest.next() {
+        if tag.name() == MORE_TAGS {
+            let raw = tag.binary()?;
+            count += tags_in(&raw).map_or_else(|| tag.fail("the bytes are no tags with their sizes"), Ok)?;
+            content.extend(raw);
+            continue;
+        }
         if tag.name() != "tag" {
             return tag.fail("expected a tag");
         }
         content.extend(uvarint(tag.small::<u32>()? as usize));
         rest.next_if(|it| it.name() == "size");
-        let value = rest.next_if(|it| it.name() != "tag" || it.ty() != "uvarint");
+        let is_value =
+            |it: &&Part<'_>| it.name() != MORE_TAGS && (it.name() != "tag" || it.ty() != "uvarint");
+        let value = rest.next_if(is_value);
         let value = value.map_or(Ok(Vec::new()), |it| it.bytes())?;
         content.extend(uvarint(value.len()));
         content.extend(value);
@@ -348,6 +357,19 @@ fn tags(children: &[Part<'_>]) -> Result<Vec<u8>> {
     let mut out = uvarint(count);
     out.extend(content);
     Ok(out)
+}
+
+/// How many tagged fields stand in a row.
+fn tags_in(raw: &[u8]) -> Option<usize> {
+    let mut reader = Reader::new(raw.to_vec().into());
+    let mut count = 0;
+    while reader.remaining() > 0 {
+        reader.uvarint().ok()?;
+        let size = usize::try_from(reader.uvarint().ok()?).ok()?;
+        reader.slice(size).ok()?;
+        count += 1;
+    }
+    Some(count)
 }
 
 fn uvarint(n: usize) -> Vec<u8> {

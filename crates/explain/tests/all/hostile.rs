@@ -107,6 +107,85 @@ fn more_elements_than_nodes() {
     assert_eq!(last.last().unwrap().name, "not shown");
 }
 
+fn nodes(explained: &Explained) -> usize {
+    let mut count = 0;
+    explained.root.each(&mut |_| count += 1);
+    count
+}
+
+/// Tags that nobody knows, more than anybody reads: those after the first 500 share a node, with known ones between
+/// them too, and the tree still makes the same bytes.
+#[test]
+fn unknown_tags_without_end() {
+    let table = wire::table::message("ApiVersionsResponse").unwrap();
+    let message = |fields: &[Vec<u8>]| {
+        let mut writer = wire::Writer::new();
+        writer.raw(&[0, 0, 1, 0, 0, 0, 0]);
+        writer.uvarint(fields.len());
+        fields.iter().for_each(|it| writer.raw(it));
+        writer.into_bytes()
+    };
+    // A tag with no bytes, and one with two; between them ZkMigrationReady, tag 3.
+    let unknown = |n: usize| (0..n).map(|i| if i % 2 == 0 { vec![5, 0] } else { vec![0x80 | 6, 1, 2, 3, 0] });
+    let known = || std::iter::once(vec![3, 1, 1]);
+    for (fields, shared) in [
+        (unknown(100_000).collect::<Vec<_>>(), 1),
+        (unknown(500).collect(), 0),
+        (unknown(501).chain(known()).chain(unknown(50_000)).chain(known()).collect(), 2),
+    ] {
+        let bytes = message(&fields);
+        let explained = explain::message(table, 3, &bytes, &Options::default());
+        covers(&explained, "tags");
+        assert!(nodes(&explained) < 1_600, "{}", nodes(&explained));
+        let told = explained.diagnostics();
+        assert!(told.len() < 3_100 && !explained.has_errors(), "{}", told.len());
+        let mut found = Vec::new();
+        explained.root.each(&mut |it| found.extend((it.name == "more unknown tags").then_some(it)));
+        assert_eq!(found.len(), shared);
+        if let [one] = *found {
+            assert_eq!((&*one.note, one.length), ("99500 tags", 99_500 / 2 * 7));
+            assert!(told.iter().any(|it| it.found == "99500 more tags, 348250 bytes"));
+        }
+        let again = explain::assemble::assemble(
+            &explain::json::of(&explained),
+            &explain::assemble::Hints::default(),
+            Lookup::default(),
+        );
+        assert_eq!(again.unwrap(), bytes);
+    }
+    // The last one does not end: what stands before it is not lost.
+    let fields: Vec<_> = unknown(5_000).chain(std::iter::once(vec![9, 77])).collect();
+    let bytes = message(&fields);
+    let explained = explain::message(table, 3, &bytes, &Options::default());
+    covers(&explained, "a broken tag");
+    let leaves = explained.root.leaves();
+    let [.., more, rest] = leaves.as_slice() else { panic!() };
+    assert_eq!((&*more.note, &*rest.name, rest.length), ("4500 tags", "undecoded bytes", 2));
+}
+
+/// What is odd thousands of times is listed a thousand times and then counted.
+#[test]
+fn the_same_diagnostic_without_end() {
+    let table = wire::table::message("DescribeGroupsRequest").unwrap();
+    let mut writer = wire::Writer::new();
+    writer.count(5_000, true);
+    (0..5_000).for_each(|_| writer.raw(&[2, 0xff]));
+    writer.raw(&[0, 0]);
+    let body = writer.into_bytes();
+    for strict in [false, true] {
+        let options = Options { strict, ..Options::default() };
+        let explained = explain::message(table, 6, &body, &options);
+        let told = explained.diagnostics();
+        assert_eq!(told.len(), 1_001);
+        assert!(
+            told[0].to_string().contains("W-UTF8 at 0x0000: 4000 more of this kind are not listed"),
+            "{}",
+            told[0]
+        );
+        assert_eq!(explained.has_errors(), strict);
+    }
+}
+
 /// A small block that inflates without end is not followed.
 #[test]
 fn a_bomb() {
