@@ -32,6 +32,22 @@ pub fn key_and_version(frame: &[u8]) -> Option<(i16, i16)> {
     Some((i16::from_be_bytes([k0, k1]), i16::from_be_bytes([v0, v1])))
 }
 
+/// Whether a frame begins as requests do: a version that may be, and a client id that is text (wire.md 2.1). Hardly any
+/// response does, unless its correlation id is small.
+#[must_use]
+pub fn begins_as_request(frame: &[u8]) -> bool {
+    const VERSION_MAX: i16 = 32;
+    let version = key_and_version(frame).map_or(-1, |it| it.1);
+    let length = frame.get(12..).and_then(<[u8]>::first_chunk).map(|it| i16::from_be_bytes(*it));
+    let id = match length.map(usize::try_from) {
+        Some(Ok(length)) => frame.get(14..14 + length),
+        Some(Err(_)) if length == Some(-1) => Some(&[][..]),
+        Some(Err(_)) | None => None,
+    };
+    let id = id.and_then(|it| std::str::from_utf8(it).ok());
+    (0..=VERSION_MAX).contains(&version) && id.is_some_and(|it| !it.chars().any(char::is_control))
+}
+
 /// The correlation id of a frame that begins with its size.
 #[must_use]
 pub fn correlation_id(frame: &[u8], direction: Direction) -> Option<i32> {
@@ -44,16 +60,25 @@ pub fn correlation_id(frame: &[u8], direction: Direction) -> Option<i32> {
 
 /// Cuts bytes into frames by their sizes. The last one is what is left, if its size says more.
 #[must_use]
-pub fn split(bytes: &Bytes) -> Vec<Bytes> {
-    let mut rest = bytes.clone();
-    let mut frames = Vec::new();
-    while !rest.is_empty() {
-        let size = rest.first_chunk().map(|it| i64::from(i32::from_be_bytes(*it)) + 4);
+pub fn split(bytes: &Bytes) -> Frames {
+    Frames { rest: bytes.clone() }
+}
+
+/// Frames in a row.
+#[derive(Debug, Clone)]
+pub struct Frames {
+    rest: Bytes,
+}
+
+impl Iterator for Frames {
+    type Item = Bytes;
+
+    fn next(&mut self) -> Option<Bytes> {
+        let there = self.rest.len();
+        let size = self.rest.first_chunk().map(|it| i64::from(i32::from_be_bytes(*it)) + 4);
         let size = size.and_then(|it| usize::try_from(it).ok()).filter(|it| *it >= 4);
-        let size = size.unwrap_or(rest.len()).min(rest.len());
-        frames.push(rest.split_to(size));
+        (there > 0).then(|| self.rest.split_to(size.unwrap_or(there).min(there)))
     }
-    frames
 }
 
 /// What the walk found out about the frame.

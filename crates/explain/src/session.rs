@@ -6,7 +6,7 @@ use bytes::Bytes;
 use wire::Uuid;
 
 use crate::candidates::{Candidate, candidates};
-use crate::frame::{correlation_id, key_and_version, token};
+use crate::frame::{begins_as_request, correlation_id, key_and_version, token};
 use crate::node::{Diagnostic, Direction, Explained, Id, Severity, Value};
 use crate::{Api, Lookup, Options, request, response};
 
@@ -60,12 +60,21 @@ impl Session {
 
     /// Explains the next frame, whose direction may be known.
     pub fn explain(&mut self, frame: &Bytes, direction: Option<Direction>) -> Explanation {
-        let found = match direction.or(self.hint.direction) {
+        let mut found = match direction.or(self.hint.direction) {
             Some(Direction::Request) => request(frame, &self.options).into(),
             Some(Direction::Response) => self.response(frame),
             None => self.either(frame),
         };
-        if self.tokens && (found.explained.has_errors() || !found.candidates.is_empty()) {
+        if direction.is_none() {
+            // What somebody says of a frame may be wrong; what it says itself protects its secrets.
+            self.tokens |= key_and_version(frame) == Some((SASL_HANDSHAKE, 0)) && begins_as_request(frame);
+            if let Some(secret) = self.secret(frame, &found.explained) {
+                found = secret.into();
+            }
+        }
+        // A token that is read as something else may leave bytes over.
+        let told = direction.is_none() && (self.hint.api.is_some() || self.hint.direction.is_some());
+        if self.tokens && !reads_well(&found, told) {
             let direction = direction.or(self.hint.direction).unwrap_or(Direction::Request);
             return token(frame, direction, &self.options).into();
         }
@@ -73,13 +82,34 @@ impl Session {
         found
     }
 
+    /// The frame as its own header or the request before it has it, if that has a secret which was not seen as one.
+    fn secret(&self, frame: &Bytes, found: &Explained) -> Option<Explained> {
+        if self.options.show_secrets {
+            return None;
+        }
+        let is_request = found.what == crate::What::Frame(Direction::Request);
+        if !is_request && begins_as_request(frame) {
+            let own = request(frame, &self.options);
+            if !own.hidden.is_empty() {
+                return Some(instead(own, "its own header"));
+            }
+        }
+        let asked = correlation_id(frame, Direction::Response).and_then(|it| self.waiting.get(&it))?;
+        let as_asked = !is_request && found.api.map(|it| it.key) == Some(asked.0);
+        let whole = is_request && self.hint.direction.is_none() && !found.has_errors();
+        if as_asked || whole {
+            return None;
+        }
+        let answer = response(frame, asked.0, asked.1, &self.options);
+        (!answer.hidden.is_empty()).then(|| instead(answer, "the request before it"))
+    }
+
     /// A frame that may be either: what reads without an error.
     fn either(&mut self, frame: &Bytes) -> Explanation {
-        if let Some(answer) = self.answer(frame)
-            && !answer.has_errors()
-        {
-            return answer.into();
-        }
+        let answer = match self.answer(frame) {
+            Some(answer) if !answer.has_errors() => return answer.into(),
+            it => it,
+        };
         let asked = request(frame, &self.options);
         // A response may read as the beginning of a request.
         let whole = asked.diagnostics().iter().all(|it| it.id != Id::Trailing);
@@ -96,6 +126,13 @@ impl Session {
             it.versions.contains(version) || (near.contains(&version) && only_the_version_is_wrong(&asked))
         });
         if likely && asked.api.is_some_and(|it| it.key != 0) {
+            return asked.into();
+        }
+        // Nothing can be read of an API that nobody knows, be it asked or answered (wire.md 18.2.2).
+        if let Some(answer) = answer.filter(|it| it.api.is_none()) {
+            return answer.into();
+        }
+        if asked.api.is_none() && begins_as_request(frame) {
             return asked.into();
         }
         let lone = self.lone(frame);
@@ -166,6 +203,20 @@ impl Session {
     pub fn lookup(&self) -> Lookup {
         Lookup::of(&self.options)
     }
+}
+
+/// It has no error and nothing was guessed; where that counts, nothing is left over either.
+fn reads_well(found: &Explanation, whole: bool) -> bool {
+    let bad = |it: &Diagnostic| it.severity == Severity::Error || (whole && it.id == Id::Trailing);
+    found.candidates.is_empty() && !found.explained.diagnostics().into_iter().any(bad)
+}
+
+/// Says why a frame was not read as somebody wanted.
+fn instead(mut explained: Explained, who: &str) -> Explained {
+    let name = explained.message.map_or("a message with secrets", |it| it.name);
+    let found = format!("{name}, as {who} says; with --show-secrets it is read as it was asked for");
+    assume(&mut explained, found);
+    explained
 }
 
 /// Its header was read to the end: what follows is of a version that nobody knows.

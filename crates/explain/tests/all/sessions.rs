@@ -13,7 +13,7 @@ use explain::{Direction, Lookup, Options, What};
 fn a_conversation() {
     let rows = vectors("frames.tsv.gz");
     let stream: Vec<u8> = rows.iter().flat_map(|it| it.bytes("frame")).collect();
-    let frames = split(&Bytes::from(stream));
+    let frames: Vec<_> = split(&Bytes::from(stream)).collect();
     assert_eq!(frames.len(), rows.len());
     let mut session = Session::new(Options::default(), Hint::default());
     for (frame, row) in frames.iter().zip(&rows) {
@@ -71,6 +71,108 @@ fn a_request_of_an_unknown_version() {
         let told: Vec<_> = found.explained.diagnostics().iter().map(|it| it.to_string()).collect();
         assert!(told[0].contains("E-VERSION") && told[0].contains(name), "{told:?}");
     }
+}
+
+/// wire.md 18.2.2: a request of an API that nobody knows is one, though its bytes fit some response; so is its answer.
+#[test]
+fn a_request_of_an_unknown_api() {
+    // Key, version, correlation id 1, client id; LeaderAndIsr was removed.
+    for (key, removed) in
+        [("0004", ": LeaderAndIsr, which was removed"), ("005f", ""), ("0fff", ""), ("fffe", "")]
+    {
+        for id in ["0003616263", "0000", "ffff"] {
+            let content = format!("{key}000200000001{id}0000000000");
+            let size = content.len() / 2;
+            let frame = Bytes::from(explain::input::hex(&format!("{size:08x}{content}")).unwrap());
+            let mut session = Session::new(Options::default(), Hint::default());
+            let found = session.explain(&frame, None);
+            assert_eq!(found.explained.what, What::Frame(Direction::Request), "{key} {id}");
+            assert!(found.candidates.is_empty());
+            let told: Vec<_> = found.explained.diagnostics().iter().map(|it| it.to_string()).collect();
+            assert!(told[0].starts_with("note N-ASSUMED Header at "), "{told:?}");
+            assert!(
+                told[1].starts_with("error E-API Header.request_api_key at 0x0004: API key "),
+                "{told:?}"
+            );
+            assert!(told[1].contains(removed), "{told:?}");
+            assert_eq!(found.explained.root.leaves().last().unwrap().name, "undecoded bytes");
+            // Its answer.
+            let frame = Bytes::from_static(b"\0\0\0\x0a\0\0\0\x01\0\0\0\0\0\0");
+            let found = session.explain(&frame, None);
+            assert_eq!(found.explained.what, What::Frame(Direction::Response), "{key} {id}");
+            let told: Vec<_> = found.explained.diagnostics().iter().map(|it| it.to_string()).collect();
+            assert!(told.len() == 1 && told[0].starts_with("error E-API at 0x0008"), "{told:?}");
+        }
+    }
+    // No request begins like this.
+    for frame in
+        [&b"\0\0\0\x0e\x0f\xff\xff\0\0\0\0\0\0\0\0\0\0\0"[..], b"\0\0\0\x0c\x0f\xff\0\x01\0\0\0\0\0\x20\0\0"]
+    {
+        let found =
+            Session::new(Options::default(), Hint::default()).explain(&Bytes::from_static(frame), None);
+        assert_eq!(found.explained.what, What::Frame(Direction::Response));
+    }
+}
+
+/// wire.md 15: a wrong word about a frame does not show a password that its header, or the frame before it, tells of.
+#[test]
+fn secrets_of_other_names() {
+    let lookup = Lookup::default();
+    let api = |name: &str| lookup.api(name).unwrap();
+    let build = |json: &str| {
+        explain::assemble::assemble(&wire::json::parse(json).unwrap(), &Default::default(), lookup).unwrap()
+    };
+    let secret = wire::base64::encode(b"\0user\0hunter22", wire::base64::STANDARD);
+    let asked = |version: i16| {
+        build(&format!(
+            r#"{{"api":"SaslAuthenticate","version":{version},"correlationId":7,"clientId":"c","body":{{"authBytes":"{secret}"}}}}"#
+        ))
+    };
+    let answered = build(&format!(
+        r#"{{"api":"SaslAuthenticate","version":2,"direction":"response","correlationId":7,
+        "body":{{"errorCode":0,"errorMessage":null,"authBytes":"{secret}","sessionLifetimeMs":0}}}}"#
+    ));
+    let page = |it: &explain::Explained| {
+        explain::text::page(it, Default::default()) + &explain::json::page(it, &[], 0)
+    };
+    let shows =
+        |page: &str| ["hunter", "68 75 6e 74", "68756e74", &secret].iter().any(|it| page.contains(it));
+    let hints =
+        [("Metadata", 9), ("Heartbeat", 0), ("Produce", 9), ("ApiVersions", 0), ("SaslAuthenticate", 0)];
+    for (name, version) in hints {
+        for direction in [None, Some(Direction::Response), Some(Direction::Request)] {
+            let hint = Hint { direction, api: Some(api(name)), version: Some(version) };
+            let mut session = Session::new(Options::default(), hint);
+            for frame in [&asked(2), &answered, &asked(0), &asked(2).slice(..26)] {
+                let found = page(&session.explain(frame, None).explained);
+                assert!(!shows(&found), "{name} {direction:?}: {found}");
+            }
+            // A version that nobody knows.
+            let mut later = asked(2).to_vec();
+            later[7] = 9;
+            let found = page(&session.explain(&Bytes::from(later), None).explained);
+            assert!(!shows(&found), "{name} {direction:?}: {found}");
+            // Tokens without a header.
+            let mut session = Session::new(Options::default(), hint);
+            session.explain(&Build::default().request(&api("SaslHandshake"), 0), None);
+            let token = Bytes::from_static(b"\0\0\0\x0e\0user\0hunter22");
+            let found = page(&session.explain(&token, None).explained);
+            assert!(!shows(&found), "{name} {direction:?}: {found}");
+        }
+    }
+    // It is said why; and who wants to see it can.
+    let hint = Hint { direction: Some(Direction::Response), api: Some(api("Heartbeat")), version: Some(0) };
+    let found = Session::new(Options::default(), hint).explain(&asked(2), None).explained;
+    let words =
+        "SaslAuthenticateRequest, as its own header says; with --show-secrets it is read as it was asked for";
+    assert_eq!(found.diagnostics()[0].found, words);
+    let options = Options { show_secrets: true, ..Options::default() };
+    let found = Session::new(options, hint).explain(&asked(2), None).explained;
+    assert_eq!(found.message.unwrap().name, "HeartbeatResponse");
+    // A frame that says nothing of the kind is read as asked for.
+    let found =
+        Session::new(Options::default(), hint).explain(&Build::default().request(&api("Fetch"), 12), None);
+    assert_eq!(found.explained.message.unwrap().name, "HeartbeatResponse");
 }
 
 /// wire.md 1.6: produce without acks is not answered, so its correlation id matches nothing.
@@ -152,7 +254,8 @@ fn files_of_vectors() {
     assert!(check(&line("0001")).unwrap().failures.is_empty());
     let report = check(&line("0002")).unwrap();
     assert_eq!(report.cases, 1);
-    assert!(report.failures[0].starts_with("line 2: HeartbeatResponse 0 x: decoded JSON is"), "{report:?}");
+    let told = report.failures[0].to_string();
+    assert!(told.starts_with("line 2: HeartbeatResponse 0 x: decoded JSON is"), "{told}");
     assert!(!check(&line("000100")).unwrap().failures.is_empty());
     assert!(check("a\tb\n").is_err());
 }
