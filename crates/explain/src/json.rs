@@ -12,7 +12,8 @@ use crate::node::{Diagnostic, Explained, Node, Value, What};
 /// Integers beyond this are strings, since many readers take numbers for floats.
 const EXACT_MAX: u64 = 1 << 53;
 
-type Entry = (Cow<'static, str>, Json);
+/// A key with its value.
+pub type Entry = (Cow<'static, str>, Json);
 
 fn entry(name: &'static str, value: Json) -> Entry {
     (Cow::Borrowed(name), value)
@@ -29,6 +30,56 @@ fn number(number: usize) -> Json {
 /// Everything that is known, as one document.
 #[must_use]
 pub fn of(explained: &Explained) -> Json {
+    let mut entries = facts(explained);
+    entries.push(entry("tree", node(&explained.root)));
+    Json::Object(entries)
+}
+
+/// What `pretty` makes of the document, with further entries at its end and so many levels deep; without the end of the
+/// line. Only one node at a time is made into JSON, which takes several times the room of a node.
+#[must_use]
+pub fn page(explained: &Explained, more: &[Entry], depth: usize) -> String {
+    let mut out = String::new();
+    let indent = "  ".repeat(depth);
+    out.push_str("{\n");
+    let mut line = |key: &str, write: &dyn Fn(&mut String)| {
+        let _ = write!(out, "{indent}  \"{key}\": ");
+        write(&mut out);
+        out.push_str(",\n");
+    };
+    for (key, value) in &facts(explained) {
+        line(key, &|out| lines(out, value, depth + 1));
+    }
+    line("tree", &|out| node_lines(out, &explained.root, depth + 1));
+    for (key, value) in more {
+        line(key, &|out| lines(out, value, depth + 1));
+    }
+    out.truncate(out.len() - ",\n".len());
+    let _ = write!(out, "\n{indent}}}");
+    out
+}
+
+/// `lines` of `node`.
+fn node_lines(out: &mut String, it: &Node, depth: usize) {
+    if it.children.is_empty() {
+        return lines(out, &alone(it), depth);
+    }
+    let indent = "  ".repeat(depth);
+    out.push_str("{\n");
+    for (key, value) in &shallow(it) {
+        let _ = write!(out, "{indent}  \"{key}\": ");
+        lines(out, value, depth + 1);
+        out.push_str(",\n");
+    }
+    let _ = write!(out, "{indent}  \"children\": [");
+    for (i, child) in it.children.iter().enumerate() {
+        let _ = write!(out, "{}{indent}    ", if i > 0 { ",\n" } else { "\n" });
+        node_lines(out, child, depth + 2);
+    }
+    let _ = write!(out, "\n{indent}  ]\n{indent}}}");
+}
+
+fn facts(explained: &Explained) -> Vec<Entry> {
     let (what, direction) = match explained.what {
         What::Frame(direction) => ("frame", Some(direction)),
         What::Body => ("body", None),
@@ -37,7 +88,7 @@ pub fn of(explained: &Explained) -> Json {
         What::Records => ("records", None),
     };
     let or_null = |it: Option<Json>| it.unwrap_or(Json::Null);
-    Json::Object(vec![
+    vec![
         entry("what", text(what)),
         entry("api", or_null(explained.api.map(|it| text(it.name())))),
         entry("apiKey", or_null(explained.api.map(|it| Json::Int(it.key.into())))),
@@ -48,8 +99,7 @@ pub fn of(explained: &Explained) -> Json {
         entry("flexible", Json::Bool(explained.is_flexible())),
         entry("mode", text(explained.mode.as_str())),
         entry("bytes", text(layout::hex(explained))),
-        entry("tree", node(&explained.root)),
-    ])
+    ]
 }
 
 /// The message with Kafka's own field names, in a form that `assemble` reads.
@@ -167,9 +217,14 @@ fn value(value: &Value) -> Option<Json> {
 /// JSON in lines, two blanks deeper per level; short arrays and objects stay in one line.
 #[must_use]
 pub fn pretty(json: &Json) -> String {
+    pretty_at(json, 0) + "\n"
+}
+
+/// The same so many levels deep, without the end of the line.
+#[must_use]
+pub fn pretty_at(json: &Json, depth: usize) -> String {
     let mut out = String::new();
-    lines(&mut out, json, 0);
-    out.push('\n');
+    lines(&mut out, json, depth);
     out
 }
 

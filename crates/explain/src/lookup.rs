@@ -118,6 +118,16 @@ pub fn draft(name: &str) -> Result<&'static Draft, NotFound> {
     table::draft(wanted).ok_or_else(|| not_found(name, DRAFTS.iter().map(|it| it.name)))
 }
 
+/// Names of the drafts that have an API or message of this name, which the released ones do not have.
+#[must_use]
+pub fn drafts_with(name: &str) -> Vec<&'static str> {
+    let knows = |lookup: Lookup| lookup.api(name).is_ok() || lookup.message(name).is_ok();
+    if knows(Lookup::default()) {
+        return Vec::new();
+    }
+    DRAFTS.iter().filter(|it| knows(Lookup { draft: Some(it) })).map(|it| it.name).collect()
+}
+
 /// The last revision of KIP-1071 before its release.
 const NEWEST_DRAFT: &str = "newer";
 
@@ -229,6 +239,8 @@ mod tests {
         assert_eq!(draft.api_by_key(88).unwrap().name(), "StreamsGroupInitialize");
         assert_eq!(lookup.api_by_key(88).unwrap().name(), "StreamsGroupHeartbeat");
         assert!(lookup.api("StreamsGroupInitialize").is_err());
+        assert_eq!(drafts_with("streamsgroupinitialize"), ["newer", "older"]);
+        assert!(drafts_with("StreamsGroupHeartbeat").is_empty() && drafts_with("Nonsense").is_empty());
         assert_eq!(lookup.record("__consumer_offsets", 17).unwrap().0.name, "StreamsGroupMetadataKey");
     }
 }

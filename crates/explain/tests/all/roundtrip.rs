@@ -3,7 +3,7 @@
 use crate::support::{hex, unhex, vectors};
 use bytes::Bytes;
 use explain::assemble::{Hints, assemble};
-use explain::json::{kafka, of, pretty};
+use explain::json::{kafka, of, page, pretty};
 use explain::smallest::Build;
 use explain::{Explained, Lookup, Options};
 use wire::batch::compress::Codec;
@@ -20,6 +20,10 @@ fn build(document: &Json) -> Result<Bytes, String> {
 
 fn check(explained: &Explained, place: &str) {
     let text = pretty(&of(explained));
+    // Written node by node it is the same, alone and in an array.
+    assert_eq!(page(explained, &[], 0) + "\n", text, "{place}");
+    let array = pretty(&Json::Array(vec![of(explained)]));
+    assert_eq!(format!("[\n  {}\n]\n", page(explained, &[], 1)), array, "{place}");
     let again = build(&parse(&text).unwrap()).unwrap_or_else(|e| panic!("{place}: {e}"));
     assert_eq!(hex(&again), hex(&explained.bytes), "{place}");
 }

@@ -3,6 +3,7 @@
 //! Results go to stdout, all else to stderr; the exit code says how it went (`Failure`).
 
 mod groups;
+mod progress;
 mod show;
 mod streams;
 mod txn;
@@ -20,6 +21,7 @@ use tokio::time::{Instant, timeout};
 use wire::ErrorCode;
 
 pub(crate) use groups::{Groups, run as groups};
+pub(crate) use progress::Progress;
 pub(crate) use streams::{Streams, run as streams};
 pub(crate) use txn::{Txn, run as txn};
 

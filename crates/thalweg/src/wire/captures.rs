@@ -20,7 +20,7 @@ use super::proxy::errors::errors;
 use super::proxy::line::{Api, Line, clock, int};
 use super::proxy::rewrite::version_of_answer;
 use super::record::{Entry, Frame, Recording, is_recording};
-use crate::cli::{FAILED, Failure, print};
+use crate::cli::{FAILED, Failure, Progress, print};
 
 /// Files of many frames, and what is shown of each.
 #[derive(Debug, Default, clap::Args)]
@@ -65,7 +65,12 @@ fn has_captures(file: &Path) -> bool {
 /// Prints all frames of a recording or capture.
 pub(crate) fn decode(file: &Path, options: &Options, shown: Shown) -> Result<(), Failure> {
     let mut decoding = Decoding { options, shown, counts: Counts::default(), ended: false };
-    let done = read(file, &mut |it| decoding.take(it));
+    let mut progress = Progress::new("frames and notes", 0);
+    let done = read(file, &mut |it| {
+        progress.step();
+        decoding.take(it)
+    });
+    drop(progress);
     match done {
         Err(End::Problem(problem)) => Err(Failure::new(FAILED, problem)),
         Err(End::Print(failure)) => Err(failure),

@@ -1,6 +1,7 @@
 //! `thalweg wire decode`, `at` and `path`: captured bytes to trees (wire.md 18 and 19).
 
 use std::fmt::Write as _;
+use std::ops::ControlFlow;
 
 use explain::session::Explanation;
 use explain::text::Style;
@@ -8,8 +9,8 @@ use explain::{Direction, Node, What, json, text};
 use wire::json::Json;
 
 use super::captures::{self, Captures};
-use super::form::{Form, Reading, USAGE, View, fail_on_errors, print_documents};
-use crate::cli::{FAILED, Failure, NOT_FOUND, print};
+use super::form::{Form, Found, Page, Reading, USAGE, View, error_in};
+use crate::cli::{FAILED, Failure, NOT_FOUND, Progress, print};
 
 /// Explains captured bytes: requests and responses, several in a row too; a response with its request if that stands
 /// before it. What a lone response may be is listed.
@@ -22,7 +23,7 @@ pub(crate) struct Decode {
     #[command(flatten)]
     pub captures: Captures,
     #[command(flatten)]
-    pub form: Form,
+    pub page: Page,
 }
 
 /// A place in the bytes instead of all of them.
@@ -72,48 +73,93 @@ pub(crate) fn run(arguments: &Decode) -> Result<(), Failure> {
         return captures::decode(
             &file,
             &arguments.reading.source.options()?,
-            arguments.captures.shown(&arguments.form),
+            arguments.captures.shown(&arguments.page.form),
         );
     }
-    let found = arguments.reading.explain()?;
+    let found = arguments.reading.read()?;
     if arguments.place.at.is_some() || arguments.place.path.is_some() {
-        return part(&found, &arguments.place, &arguments.form);
+        return part(&found, &arguments.place, &arguments.page.form);
     }
-    show(&found, &arguments.form)
+    show(&found, &arguments.page)
 }
 
 pub(crate) fn at(arguments: &At) -> Result<(), Failure> {
     let place = Place { at: Some(arguments.offset), path: None };
-    part(&arguments.reading.explain()?, &place, &arguments.form)
+    part(&arguments.reading.read()?, &place, &arguments.form)
 }
 
 pub(crate) fn path(arguments: &Path) -> Result<(), Failure> {
     let place = Place { at: None, path: Some(arguments.path.clone()) };
-    part(&arguments.reading.explain()?, &place, &arguments.form)
+    part(&arguments.reading.read()?, &place, &arguments.form)
 }
 
-/// Prints everything.
-pub(super) fn show(found: &[Explanation], form: &Form) -> Result<(), Failure> {
-    match form.output {
-        View::Json => print_documents(found.iter().map(document).collect())?,
-        View::Kafka => {
-            let documents = found.iter().map(|it| json::kafka(&it.explained));
-            let documents =
-                documents.collect::<Result<Vec<_>, _>>().map_err(|it| Failure::new(FAILED, it))?;
-            print_documents(documents)?;
-        }
-        View::Text => {
-            let (style, mut offset) = (form.style(), 0);
-            for (i, it) in found.iter().enumerate() {
-                let title = if found.len() > 1 { title(it, i, found.len(), offset) } else { String::new() };
-                offset += it.explained.bytes.len();
-                if !print(&(title + &page(it, form, style)))? {
-                    return Ok(());
-                }
-            }
-        }
+/// Prints everything, one after the other; then fails with the first error.
+pub(super) fn show(found: &Found, page: &Page) -> Result<(), Failure> {
+    let count = found.count();
+    if page.form.output == View::Kafka && count > 1 {
+        // Nothing is printed of an input with a message that this form has no words for.
+        found.each(&mut |it| kafka(it).map(|_| ControlFlow::Continue(())))?;
     }
-    fail_on_errors(found.iter().map(|it| &it.explained))
+    let mut showing = Showing { page, style: page.form.style(), count, done: 0, offset: 0 };
+    let (mut error, mut progress) = (None, Progress::new("frames", count as u64));
+    found.each(&mut |it| {
+        let text = showing.next(it)?;
+        if !print(&text)? {
+            return Ok(ControlFlow::Break(()));
+        }
+        progress.step();
+        error = error.take().or_else(|| error_in(&it.explained));
+        Ok(ControlFlow::Continue(()))
+    })?;
+    drop(progress);
+    error.map_or(Ok(()), Err)
+}
+
+/// What was printed so far.
+struct Showing<'a> {
+    page: &'a Page,
+    style: Style,
+    count: usize,
+    done: usize,
+    /// Where the next one begins.
+    offset: usize,
+}
+
+impl Showing<'_> {
+    /// The text of the next one: in JSON an element of the array, if there are several.
+    fn next(&mut self, it: &Explanation) -> Result<String, Failure> {
+        let several = self.count > 1;
+        let depth = usize::from(several);
+        let text = match self.page.form.output {
+            View::Text => self.text(it, several),
+            View::Json => json::page(&it.explained, &more(it), depth),
+            View::Kafka => json::pretty_at(&kafka(it)?, depth),
+        };
+        let (first, last) = (self.done == 0, self.done + 1 == self.count);
+        self.done += 1;
+        self.offset += it.explained.bytes.len();
+        if self.page.form.output == View::Text || !several {
+            return Ok(text);
+        }
+        let (before, behind) = (if first { "[\n" } else { "" }, if last { "\n]" } else { "," });
+        Ok(format!("{before}  {text}{behind}"))
+    }
+
+    fn text(&self, it: &Explanation, several: bool) -> String {
+        let mut out = if several { title(it, self.done, self.count, self.offset) } else { String::new() };
+        out.push_str(&candidates(it));
+        if self.page.with_layout(&it.explained) {
+            out.push_str(&text::page(&it.explained, self.style));
+        } else {
+            out.push_str(&text::tree(&it.explained, self.style));
+            out.push_str(&text::diagnostics(&it.explained, self.style));
+        }
+        out
+    }
+}
+
+fn kafka(it: &Explanation) -> Result<Json, Failure> {
+    json::kafka(&it.explained).map_err(|it| Failure::new(FAILED, it))
 }
 
 fn title(it: &Explanation, i: usize, count: usize, offset: usize) -> String {
@@ -127,17 +173,6 @@ fn title(it: &Explanation, i: usize, count: usize, offset: usize) -> String {
     };
     let before = if i > 0 { "\n" } else { "" };
     format!("{before}{} of {count}, {what}, from byte 0x{offset:04x}\n", i + 1)
-}
-
-fn page(it: &Explanation, form: &Form, style: Style) -> String {
-    let mut out = candidates(it);
-    if form.with_layout(&it.explained) {
-        out.push_str(&text::page(&it.explained, style));
-    } else {
-        out.push_str(&text::tree(&it.explained, style));
-        out.push_str(&text::diagnostics(&it.explained, style));
-    }
-    out
 }
 
 /// APIs with their versions, the best first.
@@ -162,44 +197,47 @@ fn candidates(it: &Explanation) -> String {
     out
 }
 
-fn document(it: &Explanation) -> Json {
-    let mut document = json::of(&it.explained);
-    if let Json::Object(entries) = &mut document
-        && !it.candidates.is_empty()
-    {
-        let list = it.candidates.iter().map(|it| {
-            Json::Object(vec![
-                ("api".into(), Json::String(it.api.name().to_owned())),
-                ("version".into(), Json::Int(it.version.into())),
-            ])
-        });
-        entries.push(("candidates".into(), Json::Array(list.collect())));
+/// What a document tells beside the tree.
+fn more(it: &Explanation) -> Vec<json::Entry> {
+    if it.candidates.is_empty() {
+        return Vec::new();
     }
-    document
+    let list = it.candidates.iter().map(|it| {
+        Json::Object(vec![
+            ("api".into(), Json::String(it.api.name().to_owned())),
+            ("version".into(), Json::Int(it.version.into())),
+        ])
+    });
+    vec![("candidates".into(), Json::Array(list.collect()))]
 }
 
 /// Prints the nodes at a place.
-pub(super) fn part(found: &[Explanation], place: &Place, form: &Form) -> Result<(), Failure> {
-    let mut before = 0;
-    let mut chain: Vec<&Node> = Vec::new();
-    for it in found {
-        chain = match (place.at, &place.path) {
+pub(super) fn part(found: &Found, place: &Place, form: &Form) -> Result<(), Failure> {
+    let (mut before, mut there) = (0, false);
+    found.each(&mut |it| {
+        let chain = match (place.at, &place.path) {
             (Some(at), _) if at >= before => it.explained.at(at - before),
             (None, Some(path)) => it.explained.find(path),
             (_, _) => Vec::new(),
         };
-        if !chain.is_empty() {
-            break;
-        }
         before += it.explained.bytes.len();
+        if chain.is_empty() {
+            return Ok(ControlFlow::Continue(()));
+        }
+        there = true;
+        print_chain(&chain, form).map(ControlFlow::Break)
+    })?;
+    if there {
+        return Ok(());
     }
-    if chain.is_empty() {
-        let what = match (place.at, &place.path) {
-            (Some(at), _) => format!("byte 0x{at:04x}; there are {before} bytes"),
-            (_, path) => format!("field {}", path.as_deref().unwrap_or_default()),
-        };
-        return Err(Failure::new(NOT_FOUND, format_args!("there is no {what}")));
-    }
+    let what = match (place.at, &place.path) {
+        (Some(at), _) => format!("byte 0x{at:04x}; there are {before} bytes"),
+        (_, path) => format!("field {}", path.as_deref().unwrap_or_default()),
+    };
+    Err(Failure::new(NOT_FOUND, format_args!("there is no {what}")))
+}
+
+fn print_chain(chain: &[&Node], form: &Form) -> Result<(), Failure> {
     match form.output {
         View::Json => {
             let nodes = chain
@@ -208,7 +246,7 @@ pub(super) fn part(found: &[Explanation], place: &Place, form: &Form) -> Result<
                 .map(|(i, it)| if i + 1 == chain.len() { json::node(it) } else { json::alone(it) });
             print(&json::pretty(&Json::Array(nodes.collect()))).map(|_| ())
         }
-        View::Text => print(&text::chain(&chain, form.style())).map(|_| ()),
+        View::Text => print(&text::chain(chain, form.style())).map(|_| ()),
         View::Kafka => Err(Failure::new(USAGE, "a place is shown as text or json")),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Read as _};
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use bytes::Bytes;
@@ -10,7 +11,7 @@ use explain::frame::split;
 use explain::input::{Encoding, bytes};
 use explain::session::{Explanation, Hint, Session};
 use explain::text::Style;
-use explain::{Api, Direction, Explained, Lookup, NotFound, Options, version_of};
+use explain::{Api, Direction, Explained, Lookup, NotFound, Options, Severity, version_of};
 use wire::json::Json;
 use wire::table::{Draft, Kind, Message};
 
@@ -40,12 +41,6 @@ pub(crate) struct Form {
     /// Form of the output.
     #[arg(short, long, value_enum, default_value = "text")]
     pub output: View,
-    /// Leave out the byte layout.
-    #[arg(long, conflicts_with = "layout")]
-    no_layout: bool,
-    /// Show the byte layout also of frames above 16 KiB.
-    #[arg(long)]
-    layout: bool,
     /// Leave out the descriptions of fields.
     #[arg(long)]
     no_descriptions: bool,
@@ -54,11 +49,26 @@ pub(crate) struct Form {
     no_color: bool,
 }
 
+/// How messages with their bytes are printed.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Page {
+    #[command(flatten)]
+    pub form: Form,
+    /// Leave out the byte layout.
+    #[arg(long, conflicts_with = "layout")]
+    no_layout: bool,
+    /// Show the byte layout also of frames above 16 KiB.
+    #[arg(long)]
+    layout: bool,
+}
+
 impl Form {
     pub(super) fn style(&self) -> Style {
         Style { colour: colours(self.no_color), descriptions: !self.no_descriptions }
     }
+}
 
+impl Page {
     pub(super) fn with_layout(&self, explained: &Explained) -> bool {
         self.layout || (!self.no_layout && explained.bytes.len() <= LAYOUT_MAX)
     }
@@ -156,7 +166,15 @@ fn unknown(name: &str) -> NotFound {
 
 /// Exit code 3 with the nearest names or the valid versions.
 pub(super) fn missing(problem: NotFound) -> Failure {
-    Failure::new(NOT_FOUND, problem)
+    let drafts = match &problem {
+        NotFound::Name { name, .. } => explain::drafts_with(name),
+        NotFound::Version { .. } => Vec::new(),
+    };
+    if drafts.is_empty() {
+        return Failure::new(NOT_FOUND, problem);
+    }
+    let options: Vec<String> = drafts.iter().map(|it| format!("--draft={it}")).collect();
+    Failure::new(NOT_FOUND, format_args!("{problem}; drafts have it: {}", options.join(", ")))
 }
 
 /// Bytes to read.
@@ -246,28 +264,68 @@ impl Source {
     }
 }
 
+/// What is to be explained, one after the other; no more than one tree is held.
+pub(super) enum Found {
+    /// Frames in a row.
+    Frames { bytes: Bytes, options: Options, hint: Hint },
+    /// What is there already: a body, a record, batches.
+    Few(Vec<Explanation>),
+}
+
+impl Found {
+    pub(super) fn count(&self) -> usize {
+        match self {
+            Self::Frames { bytes, .. } => split(bytes).count(),
+            Self::Few(all) => all.len(),
+        }
+    }
+
+    /// Shows each, until one says that this is enough.
+    pub(super) fn each(
+        &self,
+        see: &mut dyn FnMut(&Explanation) -> Result<ControlFlow<()>, Failure>,
+    ) -> Result<(), Failure> {
+        match self {
+            Self::Frames { bytes, options, hint } => {
+                let mut session = Session::new(options.clone(), *hint);
+                for frame in split(bytes) {
+                    if see(&session.explain(&frame, None))?.is_break() {
+                        break;
+                    }
+                }
+            }
+            Self::Few(all) => {
+                for it in all {
+                    if see(it)?.is_break() {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Reading {
-    /// Explains what is read: frames, a body, or a record.
-    pub(super) fn explain(&self) -> Result<Vec<Explanation>, Failure> {
+    /// What is read: frames, a body, or a record.
+    pub(super) fn read(&self) -> Result<Found, Failure> {
         if self.key.is_some() || self.value.is_some() {
-            return self.record();
+            return self.record().map(Found::Few);
         }
         let (bytes, options) = (self.source.bytes(&self.source.input)?, self.source.options()?);
         let lookup = self.source.drafted.lookup()?;
         if self.body {
-            return Ok(vec![self.explain_body(&bytes, &options, lookup)?.into()]);
+            return Ok(Found::Few(vec![self.explain_body(&bytes, &options, lookup)?.into()]));
         }
         let api = self.api.as_deref().map(|it| lookup.api(it).map_err(missing)).transpose()?;
         if let Some(api) = api {
             version_of(api.response, self.version).map_err(missing)?;
         }
-        let hint = Hint { direction: self.sides.direction(), api, version: self.version };
-        let mut session = Session::new(options, hint);
-        let frames = split(&bytes);
-        if frames.is_empty() {
+        if bytes.is_empty() {
             return Err(Failure::new(FAILED, "there are no bytes"));
         }
-        Ok(frames.iter().map(|it| session.explain(it, None)).collect())
+        let hint = Hint { direction: self.sides.direction(), api, version: self.version };
+        Ok(Found::Frames { bytes, options, hint })
     }
 
     fn explain_body(&self, bytes: &Bytes, options: &Options, lookup: Lookup) -> Result<Explained, Failure> {
@@ -341,13 +399,8 @@ pub(super) fn print_documents(mut documents: Vec<Json>) -> Result<(), Failure> {
     print(&explain::json::pretty(&document)).map(|_| ())
 }
 
-/// Fails with the first error, after everything was printed.
-pub(super) fn fail_on_errors<'a>(all: impl Iterator<Item = &'a Explained>) -> Result<(), Failure> {
-    for explained in all {
-        let errors = explained.diagnostics().into_iter().find(|it| it.severity == explain::Severity::Error);
-        if let Some(error) = errors {
-            return Err(Failure::new(FAILED, error));
-        }
-    }
-    Ok(())
+/// The first error in the bytes.
+pub(super) fn error_in(explained: &Explained) -> Option<Failure> {
+    let mut found = explained.diagnostics().into_iter();
+    found.find(|it| it.severity == Severity::Error).map(|it| Failure::new(FAILED, it))
 }

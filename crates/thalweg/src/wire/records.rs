@@ -1,7 +1,7 @@
 //! `thalweg wire records`: record batches, as they stand in log segments.
 
 use super::decode::{Place, part, show};
-use super::form::{Form, Source};
+use super::form::{Found, Page, Source};
 use crate::cli::Failure;
 
 /// Explains record batches: headers, records, control records, records of internal topics. The folder of a log segment
@@ -13,18 +13,18 @@ pub(crate) struct Records {
     #[command(flatten)]
     place: Place,
     #[command(flatten)]
-    form: Form,
+    page: Page,
 }
 
 pub(crate) fn run(arguments: &Records) -> Result<(), Failure> {
     let mut options = arguments.source.options()?;
     let bytes = arguments.source.bytes(&arguments.source.input)?;
     options.topic = options.topic.or_else(|| topic_of(&arguments.source.input));
-    let found = vec![explain::records(&bytes, &options).into()];
+    let found = Found::Few(vec![explain::records(&bytes, &options).into()]);
     if arguments.place.at.is_some() || arguments.place.path.is_some() {
-        return part(&found, &arguments.place, &arguments.form);
+        return part(&found, &arguments.place, &arguments.page.form);
     }
-    show(&found, &arguments.form)
+    show(&found, &arguments.page)
 }
 
 /// `…/__consumer_offsets-3/00000000000000000000.log` is of `__consumer_offsets`.

@@ -7,7 +7,7 @@ use wire::json::Json;
 use wire::table::Message;
 
 use super::decode::{Place, part};
-use super::form::{Form, Named, USAGE, View, Which, missing, named, print_documents};
+use super::form::{Found, Named, Page, USAGE, View, Which, missing, named, print_documents};
 use crate::cli::{Failure, print};
 
 /// Builds the smallest legal message of an API and explains it: what it is, its bytes, its tree, its fields.
@@ -32,7 +32,7 @@ pub(crate) struct Smallest {
     #[command(flatten)]
     place: Place,
     #[command(flatten)]
-    form: Form,
+    page: Page,
 }
 
 /// Which fields are listed.
@@ -62,10 +62,10 @@ pub(crate) fn run(arguments: &Smallest) -> Result<(), Failure> {
         if built.len() > 1 {
             return Err(Failure::new(USAGE, "say --request or --response with --at and --path"));
         }
-        let built: Vec<_> = built.into_iter().map(Into::into).collect();
-        return part(&built, &arguments.place, &arguments.form);
+        let built = Found::Few(built.into_iter().map(Into::into).collect());
+        return part(&built, &arguments.place, &arguments.page.form);
     }
-    match arguments.form.output {
+    match arguments.page.form.output {
         View::Json => print_documents(built.iter().map(explain::json::of).collect()),
         View::Kafka => {
             let documents: Result<Vec<Json>, _> = built.iter().map(explain::json::kafka).collect();
@@ -112,8 +112,8 @@ fn frames(
 }
 
 fn page(explained: &Explained, arguments: &Smallest) -> String {
-    let style = arguments.form.style();
-    let mut out = if arguments.form.with_layout(explained) {
+    let style = arguments.page.form.style();
+    let mut out = if arguments.page.with_layout(explained) {
         text::page(explained, style)
     } else {
         text::tree(explained, style)
