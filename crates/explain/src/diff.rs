@@ -22,6 +22,8 @@ pub struct Change {
     pub kind: ChangeKind,
     /// What it is, or what became of it.
     pub words: String,
+    /// What a field that came or went means.
+    pub doc: &'static str,
 }
 
 /// What happened to a field.
@@ -91,9 +93,6 @@ impl Shape {
         if self.ignorable {
             out.push_str(", ignorable");
         }
-        if !self.doc.is_empty() {
-            out.push_str(&format!("  {}", self.doc));
-        }
         out
     }
 
@@ -133,22 +132,33 @@ pub fn changes(from: Side, to: Side) -> Vec<Change> {
         } else {
             "is not flexible any more"
         };
-        out.push(Change { path: String::new(), kind: ChangeKind::Changed, words: words.to_owned() });
+        out.push(Change { path: String::new(), kind: ChangeKind::Changed, words: words.to_owned(), doc: "" });
     }
     for shape in &before {
         let other = after.iter().find(|it| it.path == shape.path);
-        let (kind, words) = match other {
-            None => (ChangeKind::Removed, shape.words()),
-            Some(other) => (ChangeKind::Changed, shape.became(other)),
+        let (kind, words, doc) = match other {
+            None => (ChangeKind::Removed, shape.words(), shape.doc),
+            Some(other) => (ChangeKind::Changed, shape.became(other), ""),
         };
         if !words.is_empty() {
-            out.push(Change { path: shape.path.clone(), kind, words });
+            out.push(Change { path: shape.path.clone(), kind, words, doc });
         }
     }
     for shape in after.iter().filter(|it| before.iter().all(|other| other.path != it.path)) {
-        out.push(Change { path: shape.path.clone(), kind: ChangeKind::Added, words: shape.words() });
+        let (path, words) = (shape.path.clone(), shape.words());
+        out.push(Change { path, kind: ChangeKind::Added, words, doc: shape.doc });
     }
     out
+}
+
+impl Change {
+    fn text(&self, descriptions: bool) -> String {
+        if descriptions && !self.doc.is_empty() {
+            format!("{}  {}", self.words, self.doc)
+        } else {
+            self.words.clone()
+        }
+    }
 }
 
 impl ChangeKind {
@@ -173,7 +183,7 @@ impl ChangeKind {
 
 /// A title and a line per change.
 #[must_use]
-pub fn text(from: Side, to: Side) -> String {
+pub fn text(from: Side, to: Side, descriptions: bool) -> String {
     let name = |it: Side| {
         let draft = it.message.draft.map_or_else(String::new, |draft| format!(" (draft {draft})"));
         format!("{} v{}{draft}", it.message.name, it.version)
@@ -185,14 +195,14 @@ pub fn text(from: Side, to: Side) -> String {
     }
     for it in changes {
         let path = if it.path.is_empty() { "(message)" } else { &it.path };
-        out.push_str(&format!("  {} {path}: {}\n", it.kind.sign(), it.words));
+        out.push_str(&format!("  {} {path}: {}\n", it.kind.sign(), it.text(descriptions)));
     }
     out
 }
 
 /// The same as JSON.
 #[must_use]
-pub fn json(from: Side, to: Side) -> Json {
+pub fn json(from: Side, to: Side, descriptions: bool) -> Json {
     let text = |it: &str| Json::String(it.to_owned());
     let side = |it: Side| {
         Json::Object(vec![
@@ -205,7 +215,7 @@ pub fn json(from: Side, to: Side) -> Json {
         Json::Object(vec![
             (Cow::Borrowed("kind"), text(it.kind.as_str())),
             (Cow::Borrowed("path"), text(&it.path)),
-            (Cow::Borrowed("words"), text(&it.words)),
+            (Cow::Borrowed("words"), text(&it.text(descriptions))),
         ])
     });
     Json::Object(vec![
@@ -223,8 +233,7 @@ mod tests {
     fn both(name: &str, a: i16, b: i16) -> Vec<String> {
         let message = Lookup::default().message(name).unwrap();
         let side = |version| Side { message, version };
-        let words =
-            |it: Change| format!("{} {} {}", it.kind.sign(), it.path, it.words.split("  ").next().unwrap());
+        let words = |it: Change| format!("{} {} {}", it.kind.sign(), it.path, it.words);
         changes(side(a), side(b)).into_iter().map(words).collect()
     }
 

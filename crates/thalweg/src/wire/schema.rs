@@ -21,7 +21,8 @@ pub(crate) struct Schema {
     form: Form,
 }
 
-/// Says what changed between two versions of an API.
+/// Says what changed between two versions of an API. With --draft a number is a version of the draft as the one and of
+/// the released message as the other; as both if only the draft has the message.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Diff {
     /// API name or number, or the name of a message.
@@ -67,19 +68,23 @@ pub(crate) fn run(arguments: &Schema) -> Result<(), Failure> {
 }
 
 pub(crate) fn diff(arguments: &Diff) -> Result<(), Failure> {
-    let from = sides(arguments, &arguments.from, arguments.which.drafted.draft.as_deref())?;
-    let to = sides(arguments, &arguments.to, None)?;
+    let draft = arguments.which.drafted.draft.as_deref();
+    let is_released = named(&arguments.api, Lookup::default()).is_ok();
+    let from = sides(arguments, &arguments.from, draft)?;
+    let to = sides(arguments, &arguments.to, draft.filter(|_| !is_released))?;
     let pairs = from.into_iter().zip(to);
+    let words = arguments.form.style().descriptions;
     match arguments.form.output {
-        View::Json | View::Kafka => print_documents(pairs.map(|(a, b)| diff::json(a, b)).collect()),
+        View::Json => print_documents(pairs.map(|(a, b)| diff::json(a, b, words)).collect()),
+        View::Kafka => Err(Failure::new(USAGE, "changes are shown as text or json")),
         View::Text => {
-            let pages: Vec<String> = pairs.map(|(a, b)| diff::text(a, b)).collect();
+            let pages: Vec<String> = pairs.map(|(a, b)| diff::text(a, b, words)).collect();
             print(&pages.join("\n")).map(|_| ())
         }
     }
 }
 
-/// One side: the messages in the version that a word says. A draft stands in it, or in the option for the first side.
+/// One side: the messages in the version that a word says. A draft stands in it, or is that of the option.
 fn sides(arguments: &Diff, word: &str, draft: Option<&str>) -> Result<Vec<Side>, Failure> {
     let (name, number) = match word.split_once(':') {
         Some((name, number)) => (Some(name), Some(number)),
