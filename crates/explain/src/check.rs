@@ -30,8 +30,24 @@ const INFLATED_MAX: usize = 64 << 20;
 #[derive(Debug, Default)]
 pub struct Report {
     pub cases: usize,
-    /// A line per mismatch: the line in the file, the case, and what differs.
-    pub failures: Vec<String>,
+    pub failures: Vec<Mismatch>,
+}
+
+/// A case that does not agree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mismatch {
+    /// In the file, from 1.
+    pub line: usize,
+    /// What the line is about: its message or API, version and case.
+    pub case: String,
+    /// What differs.
+    pub problem: String,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}: {}", self.line, self.case, self.problem)
+    }
 }
 
 type Result<T = ()> = std::result::Result<T, String>;
@@ -94,7 +110,7 @@ pub fn check(text: &str) -> Result<Report> {
         let row = Row { names: &names, columns: line.split('\t').collect() };
         report.cases += 1;
         if let Err(problem) = one(&row) {
-            report.failures.push(format!("line {}: {}: {problem}", i + 2, row.title()));
+            report.failures.push(Mismatch { line: i + 2, case: row.title(), problem });
         }
     }
     Ok(report)

@@ -64,7 +64,9 @@ fn what_is_not_there() {
         (&["diff", "DescribeGroups", "5", "9"], "has no version 9"),
         (&["at", "0x13", REQUEST], "there is no byte 0x0013; there are 19 bytes"),
         (&["path", "Groups[1]", REQUEST], "there is no field Groups[1]"),
-        (&["smallest", "StreamsGroupInitialize"], "nearest: "),
+        (&["smallest", "StreamsGroupInitialize"], "; drafts have it: --draft=newer, --draft=older\n"),
+        (&["schema", "StreamsGroupInitializeResponse"], "; drafts have it: --draft=newer"),
+        (&["diff", "StreamsGroupInitialize", "0", "0"], "; drafts have it: --draft=newer"),
         (&["decode", "--response", "--api", "Fetch", "--version", "99", RESPONSE], "valid: 4-"),
     ] {
         let done = wire(arguments);
@@ -118,6 +120,47 @@ fn decode() {
         "00000000000700",
     ]);
     assert!(text(&record.stdout).contains("StreamsGroupMetadataKey struct"), "{}", text(&record.stderr));
+}
+
+/// Many frames are shown one by one: what is held is the input and one tree. The limit is of address space, of which the
+/// program itself takes half; the trees of all frames would not fit, less so as JSON.
+#[test]
+fn many_frames() {
+    for (form, frames) in [("text", 14_000), ("json", 5_000)] {
+        let mut process = Command::new("sh")
+            .args(["-c", "ulimit -v 100000; exec \"$0\" wire decode --no-layout -o \"$1\""])
+            .args([env!("CARGO_BIN_EXE_thalweg"), form])
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // It reads everything before it writes.
+        process.stdin.take().unwrap().write_all(&hexed(REQUEST).repeat(frames)).unwrap();
+        let done = process.wait_with_output().unwrap();
+        assert_eq!(done.status.code(), Some(0), "{form}: {}", text(&done.stderr));
+        let out = text(&done.stdout);
+        let one = wire(&["decode", "--no-layout", "-o", form, REQUEST]);
+        let one = text(&one.stdout);
+        if form == "text" {
+            let at = (frames - 1) * REQUEST.len() / 2;
+            let last = format!("\n{frames} of {frames}, request, from byte 0x{at:04x}\n{one}");
+            assert!(out.ends_with(&last), "{}", &out[out.len() - 2_000..]);
+        } else {
+            let one = one.trim_end().replace('\n', "\n  ");
+            assert!(out.starts_with(&format!("[\n  {one},\n  {one},\n")), "{}", &out[..4_000]);
+            assert!(out.ends_with(&format!(",\n  {one}\n]\n")), "{}", &out[out.len() - 4_000..]);
+        }
+    }
+}
+
+/// Of an input with a message that Kafka's JSON has no words for nothing is printed, wherever it stands.
+#[test]
+fn kafka_names_for_all_or_nothing() {
+    let unknown = "0000000d0fff00020000000100000000000000";
+    let done = wire(&["decode", "-o", "kafka", &format!("{REQUEST}{unknown}")]);
+    assert_eq!((done.status.code(), text(&done.stdout)), (Some(1), ""), "{}", text(&done.stderr));
 }
 
 /// A capture may come through a pipe, as that of a running `tcpdump -w -`.
@@ -180,6 +223,19 @@ fn encode() {
     }
     let bare = wire_with(&["encode", "--api", "DescribeGroups", "--version", "6"], br#"{"groups":[""]}"#);
     assert_eq!(text(&bare.stdout).trim_end(), REQUEST, "{}", text(&bare.stderr));
+    let api = ["encode", "-o", "json", "--api", "DescribeGroups", "--version", "6"];
+    let one = wire_with(&api, br#"{"groups":[""]}"#);
+    assert_eq!(
+        text(&one.stdout),
+        format!("{{\"length\":19,\"hex\":\"{REQUEST}\"}}\n"),
+        "{}",
+        text(&one.stderr)
+    );
+    let both = wire_with(&[&api[..], &["--to", "base64"]].concat(), br#"[{"groups":[""]},{"groups":[""]}]"#);
+    let object = r#"{"length":19,"base64":"AAAADwAPAAYAAAAAAAAAAgEAAA=="}"#;
+    assert_eq!(text(&both.stdout), format!("[\n  {object},\n  {object}\n]\n"));
+    let raw = wire_with(&[&api[..], &["--to", "raw"]].concat(), br#"{"groups":[""]}"#);
+    assert_eq!((raw.status.code(), text(&raw.stdout)), (Some(2), ""));
     let wrong = wire_with(&["encode", "--api", "DescribeGroups"], br#"{"group":1}"#);
     assert_eq!(wrong.status.code(), Some(1));
     assert!(text(&wrong.stderr).contains("body.group: "), "{}", text(&wrong.stderr));
@@ -196,8 +252,35 @@ fn check() {
                  HeartbeatResponse\t0\tgood\t-\t-\t0001\t{\"errorCode\":1}\n\
                  HeartbeatResponse\t0\tbad\t-\t-\t0002\t{\"errorCode\":1}\n";
     std::fs::write(&file, lines).unwrap();
-    let done = wire(&["check", file.to_str().unwrap()]);
+    let name = file.to_str().unwrap();
+    let done = wire(&["check", name]);
+    let json = wire(&["check", "-o", "json", golden, name]);
+    // A file that is cut off is named, and the others are checked.
+    let cut = format!("{name}.gz");
+    std::fs::write(&cut, &std::fs::read(golden).unwrap()[..2_000]).unwrap();
+    let damaged = wire(&["check", &cut, golden]);
+    let damaged_json = wire(&["check", "-o", "json", &cut, golden]);
     std::fs::remove_file(&file).unwrap();
+    std::fs::remove_file(&cut).unwrap();
+    let (out, err) = (text(&damaged.stdout), text(&damaged.stderr));
+    assert_eq!(damaged.status.code(), Some(6), "{err}");
+    assert!(
+        out.starts_with(&format!("{cut}: damaged: ")) && out.ends_with("\n127 cases, 0 failed\n"),
+        "{out}"
+    );
+    assert_eq!(err, format!("thalweg: damaged: {cut}\n"));
+    assert_eq!(damaged_json.status.code(), Some(6));
+    assert!(text(&damaged_json.stdout).contains("\"damage\": \""), "{}", text(&damaged_json.stdout));
+    assert_eq!(json.status.code(), Some(6));
+    let told = text(&json.stdout);
+    assert!(told.ends_with("\n  \"cases\": 129,\n  \"failed\": 1\n}\n"), "{told}");
+    for part in [
+        format!("{{\"file\":\"{golden}\",\"damage\":null,\"cases\":127,\"failed\":0,\"mismatches\":[]}}"),
+        "{\"line\":3,\"case\":\"HeartbeatResponse 0 bad\",\"problem\":\"decoded JSON is".to_owned(),
+    ] {
+        let joined: String = told.split('\n').map(str::trim_start).collect();
+        assert!(joined.replace("\": ", "\":").contains(&part), "{part} in {told}");
+    }
     assert_eq!(done.status.code(), Some(6));
     let out: Vec<_> = text(&done.stdout).lines().collect();
     assert_eq!(out.len(), 2);
@@ -215,4 +298,26 @@ fn schema_and_diff() {
     assert!(text(&diff.stdout).contains("+ Groups[].ErrorMessage: string, nullable, default null"));
     let draft = wire(&["diff", "StreamsGroupHeartbeat", "newer", "0"]);
     assert!(text(&draft.stdout).contains("(draft newer) -> StreamsGroupHeartbeatRequest v0"));
+    // A number is a version of the draft and then of the released message; if there is none, of the draft too.
+    let drafts = wire(&["diff", "StreamsGroupHeartbeat", "0", "0", "--draft"]);
+    assert_eq!(drafts.stdout, draft.stdout);
+    let only = wire(&["diff", "StreamsGroupInitialize", "0", "0", "--draft"]);
+    assert_eq!(only.status.code(), Some(0), "{}", text(&only.stderr));
+    let twice =
+        "StreamsGroupInitializeRequest v0 (draft newer) -> StreamsGroupInitializeRequest v0 (draft newer)";
+    assert!(text(&only.stdout).starts_with(twice), "{}", text(&only.stdout));
+    // Descriptions can be left out; of bytes there is no layout here.
+    let plain = wire(&["diff", "DescribeGroups", "5", "6", "--no-descriptions"]);
+    assert!(text(&diff.stdout).contains("default null  "), "{}", text(&diff.stdout));
+    assert!(!text(&plain.stdout).contains("default null  "), "{}", text(&plain.stdout));
+    for wrong in [
+        &["schema", "Metadata", "--no-layout"][..],
+        &["schema", "Metadata", "--layout"],
+        &["diff", "Metadata", "0", "1", "--no-layout"],
+        &["diff", "Metadata", "0", "1", "-o", "kafka"],
+        &["at", "0x10", REQUEST, "--layout"],
+        &["path", "Groups", REQUEST, "--no-layout"],
+    ] {
+        assert_eq!(wire(wrong).status.code(), Some(2), "{wrong:?}");
+    }
 }

@@ -1,10 +1,13 @@
 //! `thalweg wire check`: files of vectors against the codec, both ways.
 
-use explain::check::check;
+use explain::check::{Mismatch, Report, check};
+use wire::batch::Invalid;
 use wire::batch::compress::{Codec, decompress};
+use wire::json::Json;
 
-use super::form::{USAGE, read};
-use crate::cli::{FAILED, Failure, print};
+use super::form::{USAGE, print_documents, read};
+use super::proxy::line::int;
+use crate::cli::{FAILED, Failure, Output, print};
 
 /// A condition is not met.
 const DISAGREES: u8 = 6;
@@ -19,25 +22,89 @@ pub(crate) struct Check {
     /// Files with tab-separated columns, plain or gzip.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
+    /// Form of the output.
+    #[arg(short, long, value_enum, default_value = "text")]
+    output: Output,
+}
+
+/// What came out of a file.
+struct Checked {
+    report: Report,
+    /// Why it could not be inflated: it is cut off, or its bytes were changed.
+    damage: Option<String>,
 }
 
 pub(crate) fn run(arguments: &Check) -> Result<(), Failure> {
-    let (mut cases, mut failed) = (0, 0);
+    let (mut cases, mut failed, mut damaged, mut documents) = (0, 0, Vec::new(), Vec::new());
     for file in &arguments.files {
-        let mut bytes = read(file)?;
-        if bytes.starts_with(&GZIP) {
-            let plain = decompress(Codec::Gzip, &bytes, INFLATED_MAX);
-            bytes = plain.map_err(|e| Failure::new(FAILED, format_args!("{file}: {e}")))?;
+        let checked = one(file)?;
+        cases += checked.report.cases;
+        failed += checked.report.failures.len();
+        damaged.extend(checked.damage.as_ref().map(|_| file.as_str()));
+        match arguments.output {
+            Output::Text => tell(file, &checked)?,
+            Output::Json => documents.push(document(file, &checked)),
         }
-        let text = std::str::from_utf8(&bytes);
-        let text = text.map_err(|_| Failure::new(USAGE, format_args!("{file} is not text")))?;
-        let report = check(text).map_err(|e| Failure::new(USAGE, format_args!("{file}: {e}")))?;
-        for it in &report.failures {
-            print(&format!("{file}: {it}"))?;
-        }
-        cases += report.cases;
-        failed += report.failures.len();
     }
-    print(&format!("{cases} cases, {failed} failed"))?;
-    if failed > 0 { Err(Failure::new(DISAGREES, "not all vectors agree")) } else { Ok(()) }
+    match arguments.output {
+        Output::Text => {
+            print(&format!("{cases} cases, {failed} failed"))?;
+        }
+        Output::Json => print_documents(vec![Json::Object(vec![
+            ("files".into(), Json::Array(documents)),
+            ("cases".into(), int(cases as u64)),
+            ("failed".into(), int(failed as u64)),
+        ])])?,
+    }
+    match (damaged.is_empty(), failed) {
+        (true, 0) => Ok(()),
+        (true, _) => Err(Failure::new(DISAGREES, "not all vectors agree")),
+        (false, _) => Err(Failure::new(DISAGREES, format_args!("damaged: {}", damaged.join(", ")))),
+    }
+}
+
+fn one(file: &str) -> Result<Checked, Failure> {
+    let mut bytes = read(file)?;
+    if bytes.starts_with(&GZIP) {
+        match decompress(Codec::Gzip, &bytes, INFLATED_MAX) {
+            Ok(plain) => bytes = plain,
+            Err(Invalid::Compressed(why)) => {
+                return Ok(Checked { report: Report::default(), damage: Some(why) });
+            }
+            Err(problem) => return Err(Failure::new(FAILED, format_args!("{file}: {problem}"))),
+        }
+    }
+    let text = std::str::from_utf8(&bytes);
+    let text = text.map_err(|_| Failure::new(USAGE, format_args!("{file} is not text")))?;
+    let report = check(text).map_err(|e| Failure::new(USAGE, format_args!("{file}: {e}")))?;
+    Ok(Checked { report, damage: None })
+}
+
+fn tell(file: &str, checked: &Checked) -> Result<(), Failure> {
+    if let Some(damage) = &checked.damage {
+        print(&format!("{file}: damaged: {damage}"))?;
+    }
+    for it in &checked.report.failures {
+        print(&format!("{file}: {it}"))?;
+    }
+    Ok(())
+}
+
+fn document(file: &str, checked: &Checked) -> Json {
+    let text = |it: &str| Json::String(it.to_owned());
+    let mismatch = |it: &Mismatch| {
+        Json::Object(vec![
+            ("line".into(), int(it.line as u64)),
+            ("case".into(), text(&it.case)),
+            ("problem".into(), text(&it.problem)),
+        ])
+    };
+    let Report { cases, failures } = &checked.report;
+    Json::Object(vec![
+        ("file".into(), text(file)),
+        ("damage".into(), checked.damage.as_deref().map_or(Json::Null, text)),
+        ("cases".into(), int(*cases as u64)),
+        ("failed".into(), int(failures.len() as u64)),
+        ("mismatches".into(), Json::Array(failures.iter().map(mismatch).collect())),
+    ])
 }

@@ -8,8 +8,9 @@ use explain::assemble::{Hints, assemble};
 use explain::{Lookup, Options};
 use wire::json::{self, Json};
 
-use super::form::{Named, USAGE, Which, fail_on_errors, missing, named, read};
-use crate::cli::{FAILED, Failure, print};
+use super::form::{Named, USAGE, Which, error_in, missing, named, print_documents, read};
+use super::proxy::line::int;
+use crate::cli::{FAILED, Failure, Output, print};
 
 /// Builds bytes from JSON: what `wire decode -o json` or `-o kafka` printed, edited or not; lines of Kafka's request
 /// log; or a message with Kafka's field names, with --api.
@@ -29,6 +30,9 @@ pub(crate) struct Encode {
     /// How the bytes are written.
     #[arg(long, value_enum, value_name = "ENCODING", default_value = "hex")]
     to: To,
+    /// Form of the output: in JSON an object per message, with its length and its bytes.
+    #[arg(short, long, value_enum, default_value = "text")]
+    output: Output,
 }
 
 /// How bytes are written.
@@ -43,6 +47,9 @@ enum To {
 }
 
 pub(crate) fn run(arguments: &Encode) -> Result<(), Failure> {
+    if arguments.output == Output::Json && arguments.to == To::Raw {
+        return Err(Failure::new(USAGE, "JSON holds bytes as hex or base64, not raw"));
+    }
     let lookup = arguments.which.lookup()?;
     let named = arguments.api.as_deref().map(|it| named(it, lookup)).transpose()?;
     let (api, message) = match named {
@@ -73,7 +80,11 @@ pub(crate) fn run(arguments: &Encode) -> Result<(), Failure> {
         let bytes = assemble(document, &hints, lookup).map_err(|e| Failure::new(FAILED, e))?;
         built.push((document, bytes));
     }
-    write(built.iter().map(|it| &it.1), arguments.to)?;
+    let all = built.iter().map(|it| &it.1);
+    match arguments.output {
+        Output::Text => write(all, arguments.to)?,
+        Output::Json => print_documents(all.map(|it| described(it, arguments.to)).collect())?,
+    }
     // A hand-made message may be broken on purpose; it is written, and what is wrong is said.
     built.iter().try_for_each(|(document, bytes)| verify(document, bytes, lookup))
 }
@@ -87,12 +98,23 @@ fn write<'a>(all: impl Iterator<Item = &'a Bytes>, to: To) -> Result<(), Failure
             Ok(()) | Err(_) => Ok(()),
         };
     }
-    let line = |it: &Bytes| match to {
-        To::Base64 => wire::base64::encode(it, wire::base64::STANDARD),
-        To::Hex | To::Raw => it.iter().map(|it| format!("{it:02x}")).collect(),
-    };
-    let lines: Vec<String> = all.map(line).collect();
+    let lines: Vec<String> = all.map(|it| written(it, to)).collect();
     print(&lines.join("\n")).map(|_| ())
+}
+
+fn written(bytes: &Bytes, to: To) -> String {
+    match to {
+        To::Base64 => wire::base64::encode(bytes, wire::base64::STANDARD),
+        To::Hex | To::Raw => bytes.iter().map(|it| format!("{it:02x}")).collect(),
+    }
+}
+
+fn described(bytes: &Bytes, to: To) -> Json {
+    let key = if to == To::Base64 { "base64" } else { "hex" };
+    Json::Object(vec![
+        ("length".into(), int(bytes.len() as u64)),
+        (key.into(), Json::String(written(bytes, to))),
+    ])
 }
 
 /// Reads back what a tree of a frame became: edits may break rules that no single value shows.
@@ -113,5 +135,5 @@ fn verify(document: &Json, bytes: &Bytes, lookup: Lookup) -> Result<(), Failure>
         }
         _ => return Ok(()),
     };
-    fail_on_errors(std::iter::once(&explained))
+    error_in(&explained).map_or(Ok(()), Err)
 }
