@@ -97,13 +97,18 @@ impl Running {
     }
 
     /// Ends the process by SIGTERM; the rest of its output and what it said at the end.
-    fn end(mut self) -> (String, String) {
-        kill_process(Pid::from_child(&self.process), Signal::TERM).unwrap();
+    fn end(self) -> (String, String) {
+        self.end_by(Signal::TERM, 143)
+    }
+
+    /// As a signal ends every command of a client: with 128 and its number (`cli.md` 4.3).
+    fn end_by(mut self, signal: Signal, code: i32) -> (String, String) {
+        kill_process(Pid::from_child(&self.process), signal).unwrap();
         let (mut out, mut log) = (String::new(), String::new());
         self.out.read_to_string(&mut out).unwrap();
         self.process.stderr.take().unwrap().read_to_string(&mut log).unwrap();
         let status = self.process.wait().unwrap();
-        assert_eq!(status.code(), Some(0), "{log}");
+        assert_eq!(status.code(), Some(code), "{log}");
         (out, log)
     }
 }
@@ -332,6 +337,15 @@ fn recorded_decoded_and_replayed() {
     let done = run(&replay);
     assert_eq!(done.status.code(), Some(0), "{}{}", text(&done.stdout), text(&done.stderr));
     assert!(text(&done.stdout).contains(" 0 differ"), "{}", text(&done.stdout));
+    // A connection that the recording does not have: nothing is sent, not even of one that it has.
+    let wrong =
+        run(&["wire", "replay", &file.text(), "--to", "127.0.0.1:1", "--compare", "--connection", "1,77"]);
+    assert_eq!((wrong.status.code(), text(&wrong.stdout)), (Some(3), String::new()));
+    assert!(
+        text(&wrong.stderr).contains("has no connection 77 with frames; it has 1, "),
+        "{}",
+        text(&wrong.stderr)
+    );
     let recorded = std::fs::read(&file.0).unwrap();
     std::fs::write(&file.0, &recorded[..recorded.len() - 9]).unwrap();
     let done = run(&replay);
@@ -537,7 +551,7 @@ fn a_recording_that_cannot_be_written() {
     // The proxy ends, and with it the connection; when, nobody knows.
     client.set_write_timeout(Some(Duration::from_secs(60))).unwrap();
     while client.write_all(&[b'x'; 4096]).is_ok() {}
-    // One that went on would end with 0.
+    // One that went on would end with 143.
     kill_process(Pid::from_child(&proxy.process), Signal::TERM).unwrap();
     assert_eq!(proxy.process.wait().unwrap().code(), Some(1));
     let mut log = String::new();
@@ -575,4 +589,8 @@ fn wrong_usage_and_what_is_not_there() {
     assert_eq!(client.read(&mut [0; 8]).unwrap_or(0), 0);
     let (out, _) = proxy.end();
     assert!(out.contains("\"note\":1") && out.contains("127.0.0.1:1: "), "{out}");
+    for (signal, code) in [(Signal::INT, 130), (Signal::HUP, 129)] {
+        let (_, log) = Running::proxy("127.0.0.1:1", &[]).end_by(signal, code);
+        assert!(log.contains("0 connections, 0 requests"), "{log}");
+    }
 }

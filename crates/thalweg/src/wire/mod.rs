@@ -2,7 +2,7 @@
 //! `explain`, here are arguments, input and output.
 //!
 //! Exit codes: 0 done; 1 the bytes have an error, the tree up to it is printed; 2 wrong usage; 3 no such API, version,
-//! offset or path; 6 vectors that do not agree.
+//! offset, path or connection; 6 vectors that do not agree or files of them that are damaged.
 
 mod captures;
 mod check;
@@ -60,7 +60,7 @@ pub(crate) fn run(command: Wire) -> ExitCode {
         Wire::Schema(arguments) => schema::run(&arguments),
         Wire::Diff(arguments) => schema::diff(&arguments),
         Wire::Check(arguments) => check::run(&arguments),
-        Wire::Proxy(arguments) => proxy::run(arguments),
+        Wire::Proxy(arguments) => return proxy::run(arguments).unwrap_or_else(|it| finish(Err(it))),
         Wire::Replay(arguments) => return crate::cli::run(replay::run(arguments)),
     })
 }

@@ -3,8 +3,9 @@
 //! Nothing is changed on the way but addresses in answers (`rewrite.rs`), so that clients stay on the proxy. Each
 //! broker that an answer names gets a listener of its own (`nodes.rs`); its port is printed.
 //!
-//! Exit codes: 0 after SIGINT, SIGTERM or when nobody reads stdout any more; 1 if the recording could not be written;
-//! 2 wrong usage; 5 the address to listen on can't be had.
+//! Exit codes: 130 after SIGINT, 143 after SIGTERM, 129 after SIGHUP, as of every command that a signal ends (`cli.md`
+//! 4.3); 0 when nobody reads stdout any more; 1 if the recording could not be written, whatever ended the proxy; 2 wrong
+//! usage; 5 the address to listen on can't be had.
 
 mod accept;
 mod buffer;
@@ -21,6 +22,7 @@ mod tree;
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,6 +42,11 @@ use rewrite::Address;
 const CONNECTIONS_MAX: usize = 4096;
 /// How long a broker has to take a connection.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+
+/// What shells give for a process that the signal ended: 128 and its number.
+const HUNG_UP: u8 = 129;
+const INTERRUPTED: u8 = 130;
+const TERMINATED: u8 = 143;
 
 /// Stands between clients and brokers, and prints or records every request and response.
 #[derive(Debug, clap::Args)]
@@ -102,8 +109,8 @@ impl FromStr for Address {
     }
 }
 
-/// Runs the proxy until it is told to stop.
-pub(crate) fn run(arguments: Proxy) -> Result<(), Failure> {
+/// Runs the proxy until it is told to stop. Gives the exit code.
+pub(crate) fn run(arguments: Proxy) -> Result<ExitCode, Failure> {
     let upstream = format!("{}:{}", arguments.upstream.host, arguments.upstream.port);
     let lines = !arguments.quiet;
     let mut output =
@@ -116,14 +123,15 @@ pub(crate) fn run(arguments: Proxy) -> Result<(), Failure> {
     // way. What threads still do after that is neither printed nor recorded.
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|problem| Failure::new(FAILED, problem))?;
-    let shared = runtime.block_on(serve(arguments, output))?;
+    let (shared, end) = runtime.block_on(serve(arguments, output))?;
     let failed = |problem| Failure::new(FAILED, format!("recording: {problem}"));
     shared.output.finish().map_err(failed)?;
     summary(&shared.output);
-    Ok(())
+    Ok(ExitCode::from(end))
 }
 
-async fn serve(arguments: Proxy, output: Output) -> Result<Arc<Shared>, Failure> {
+/// Gives the exit code for what ended it.
+async fn serve(arguments: Proxy, output: Output) -> Result<(Arc<Shared>, u8), Failure> {
     let failed = |problem: std::io::Error| Failure::new(FAILED, problem);
     let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
@@ -145,13 +153,13 @@ async fn serve(arguments: Proxy, output: Output) -> Result<Arc<Shared>, Failure>
     });
     shared.output.listening(&address.to_string(), &format!("{}:{}", upstream.host, upstream.port));
     accept::start(&shared, listener, upstream).map_err(failed)?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-        _ = hangup.recv() => {}
-        () = shared.output.broken() => {}
-    }
-    Ok(shared)
+    let end = tokio::select! {
+        _ = terminate.recv() => TERMINATED,
+        _ = interrupt.recv() => INTERRUPTED,
+        _ = hangup.recv() => HUNG_UP,
+        () = shared.output.broken() => 0,
+    };
+    Ok((shared, end))
 }
 
 /// What passed, for whoever watched it.

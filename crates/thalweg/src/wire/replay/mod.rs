@@ -5,15 +5,16 @@
 //! gives (members, topics, producers, sessions, leader epochs) are learnt from the answers and put into later requests.
 //! All requests go to the one address, whichever broker they went to then.
 //!
-//! Exit codes: 0 all answers are equal; 1 the recording can't be read; 5 the broker can't be reached; 6 differences.
+//! Exit codes: 0 all answers are equal; 1 the recording can't be read; 3 it has no such connection; 5 the broker can't
+//! be reached; 6 differences.
 
 mod compare;
 mod ids;
 mod translate;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{BufReader, Write as _};
+use std::io::{BufRead, BufReader, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -25,7 +26,7 @@ use wire::json::Json;
 use super::proxy::line::{api_name, int};
 use super::proxy::rewrite::Address;
 use super::record::{Entry, Frame, Recording};
-use crate::cli::{FAILED, Failure, Output, UNREACHABLE, print};
+use crate::cli::{FAILED, Failure, NOT_FOUND, Output, UNREACHABLE, print};
 use compare::{Difference, compare};
 use ids::Ids;
 use translate::translate;
@@ -61,17 +62,50 @@ pub(crate) async fn run(arguments: Replay) -> Result<(), Failure> {
         let text = format!("{}: {problem}", arguments.file.display());
         Failure::new(FAILED, text)
     };
-    let file = File::open(&arguments.file).map_err(|problem| unreadable(problem.to_string()))?;
+    let recording = || {
+        let file = File::open(&arguments.file).map_err(|problem| unreadable(problem.to_string()))?;
+        Ok::<_, Failure>(Recording::new(BufReader::new(file)))
+    };
+    // Nothing is sent if what is asked for is not there.
+    if !arguments.connection.is_empty() {
+        let there = connections(recording()?).map_err(unreadable)?;
+        if let Some(missing) = arguments.connection.iter().find(|it| !there.contains(it)) {
+            return Err(no_connection(&arguments, *missing, &there));
+        }
+    }
     let mut replay = Replaying {
         arguments: &arguments,
         open: BTreeMap::new(),
         ids: Ids::default(),
         counts: Counts::default(),
     };
-    for entry in Recording::new(BufReader::new(file)) {
+    for entry in recording()? {
         replay.entry(entry.map_err(unreadable)?).await?;
     }
     replay.finish()
+}
+
+/// The connections that have frames.
+fn connections(recording: Recording<impl BufRead>) -> Result<BTreeSet<u64>, String> {
+    let mut there = BTreeSet::new();
+    for entry in recording {
+        if let Entry::Frame(frame) = entry? {
+            there.insert(frame.connection);
+        }
+    }
+    Ok(there)
+}
+
+fn no_connection(arguments: &Replay, missing: u64, there: &BTreeSet<u64>) -> Failure {
+    /// Numbers that an error lists.
+    const LISTED_MAX: usize = 10;
+    let mut listed: Vec<String> = there.iter().take(LISTED_MAX).map(u64::to_string).collect();
+    if there.len() > LISTED_MAX {
+        listed.push(format!("and {} more", there.len() - LISTED_MAX));
+    }
+    let listed = if listed.is_empty() { "none".to_owned() } else { listed.join(", ") };
+    let file = arguments.file.display();
+    Failure::new(NOT_FOUND, format_args!("{file} has no connection {missing} with frames; it has {listed}"))
 }
 
 #[derive(Debug, Default)]

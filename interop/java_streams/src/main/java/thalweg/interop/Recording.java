@@ -27,6 +27,8 @@ final class Recording implements AutoCloseable {
     private final String program;
     private final Path directory;
     private final Path file;
+    /** 128 and the number of SIGTERM. */
+    private static final int TERMINATED = 143;
     private final Process proxy;
 
     Recording(String program, String upstream, Path directory) throws IOException {
@@ -53,7 +55,7 @@ final class Recording implements AutoCloseable {
     /** Ends the proxy and checks what it recorded; the clients should be gone. */
     void check() throws Exception {
         proxy.destroy();
-        if (!proxy.waitFor(20, TimeUnit.SECONDS) || proxy.exitValue() != 0) {
+        if (!proxy.waitFor(20, TimeUnit.SECONDS) || proxy.exitValue() != TERMINATED) {
             throw new AssertionError("the proxy did not end cleanly:\n" + Files.readString(directory.resolve("proxy.log")));
         }
         Path decoded = directory.resolve("decoded.txt");
