@@ -65,9 +65,10 @@ fn has_captures(file: &Path) -> bool {
 /// Prints all frames of a recording or capture.
 pub(crate) fn decode(file: &Path, options: &Options, shown: Shown) -> Result<(), Failure> {
     let mut decoding = Decoding { options, shown, counts: Counts::default(), ended: false };
-    let mut progress = Progress::new("frames and notes", 0);
+    // What comes through a pipe may be a network that is watched, which has no end.
+    let mut progress = (file != Path::new("-")).then(|| Progress::new("frames and notes", 0));
     let done = read(file, &mut |it| {
-        progress.step();
+        progress.iter_mut().for_each(Progress::step);
         decoding.take(it)
     });
     drop(progress);
