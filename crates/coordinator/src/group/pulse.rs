@@ -81,11 +81,11 @@ pub fn step(steps: &[Millis], wanted: Millis, slowest_answer: Millis, configured
     step.map_or(configured, |it| it.min(configured))
 }
 
-/// I-3: the time to a known end, to the next 50 ms, since it is told once and not in turn with others; a step
+/// I-3: the time to a known end, to the next 10 ms, since it is told once and not in turn with others; a step
 /// where the broker's own answers take longer (I-7). Less than 500 ms only where they take no more than half of the
 /// least that is told then.
 pub fn until(steps: &[Millis], wanted: Millis, slowest_answer: Millis, configured: i32) -> i32 {
-    const GRAIN: Millis = 50;
+    const GRAIN: Millis = 10;
     const LEAST: Millis = 200;
     let least = if slowest_answer <= LEAST / 2 { LEAST } else { SHORT };
     let exact = (wanted.max(least).saturating_add(GRAIN - 1) / GRAIN).saturating_mul(GRAIN);
