@@ -125,7 +125,7 @@ fn member(
     it: &StreamsMember,
 ) -> told::Member {
     let metadata = &it.metadata;
-    let session = why::session(step.soft, step.image, group_id, id);
+    let session = why::session(step.soft, group_id, id);
     let revocation = why::revocation(step.soft, group_id, id, it);
     let revocation = revocation.filter(|_| it.current.state == MemberState::UnrevokedTasks);
     let (assigned, pending) = (&it.current.assigned, &it.current.pending);
@@ -138,7 +138,7 @@ fn member(
         state: Str::from_static(state_name(it.current.state)),
         epoch: it.current.epoch,
         topology_epoch: metadata.topology_epoch,
-        last_heartbeat: session.map_or(-1, |it| it.0),
+        last_heartbeat: session.and_then(|it| it.0).unwrap_or(-1),
         session_ends: session.map_or(-1, |it| it.1),
         revoke_since: revocation.map_or(-1, |it| it.0),
         revoke_until: revocation.map_or(-1, |it| it.1),

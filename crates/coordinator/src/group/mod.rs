@@ -250,7 +250,8 @@ fn consumer_heartbeat(
 /// Fires all deadlines that are due, also those that the fired ones set and that are due already.
 fn fire_due(step: &mut Step<'_>) {
     while let Some((deadline, key)) = step.soft.timers.pop_due(step.now) {
-        step.telling().because = cause_of(&key);
+        let cause = cause_of(step.soft, &key);
+        step.telling().because = cause;
         match key {
             TimerKey::InitialRebalance { group } => streams::initial_delay_over(step, &group),
             TimerKey::Session { group, member } => match step.hard.group(&group) {
@@ -276,10 +277,11 @@ fn fire_due(step: &mut Step<'_>) {
 }
 
 /// What a deadline is the cause of.
-fn cause_of(key: &TimerKey) -> Cause {
+fn cause_of(soft: &Soft, key: &TimerKey) -> Cause {
     match key {
         TimerKey::InitialRebalance { .. } => Cause::InitialDelayOver,
         TimerKey::Warmup { .. } => Cause::Warmups,
+        TimerKey::Session { group, member } if is_gone(soft, group, member) => Cause::ConnectionClosed,
         TimerKey::Session { .. } | TimerKey::ClassicSession { .. } => Cause::SessionOver,
         TimerKey::Rebalance { .. }
         | TimerKey::ClassicJoin { .. }
@@ -288,4 +290,11 @@ fn cause_of(key: &TimerKey) -> Cause {
         | TimerKey::ConsumerSync { .. } => Cause::RebalanceOver,
         TimerKey::Expiry => Cause::None,
     }
+}
+
+/// Whether the client of a streams or consumer group's member closed its connection and has no other one.
+fn is_gone(soft: &Soft, group: &Str, member: &Str) -> bool {
+    let streams = soft.streams.get(group).and_then(|it| it.pulse(member));
+    let pulse = streams.or_else(|| soft.consumer.get(group).and_then(|it| it.pulse(member)));
+    pulse.is_some_and(|it| it.gone.is_some())
 }

@@ -35,7 +35,7 @@ fn member(
     (id, it): (&Str, &ConsumerMember),
     waits: &BTreeMap<&Str, Vec<Wait>>,
 ) -> told::Member {
-    let session = why::consumer_session(step.soft, step.image, group_id, id, it);
+    let session = why::consumer_session(step.soft, group_id, id);
     let revocation = why::consumer_revocation(step.soft, group_id, id, it);
     told::Member {
         member_id: id.clone(),
@@ -45,7 +45,7 @@ fn member(
         state: Str::from_static(state_name(it.current.state)),
         epoch: it.current.epoch,
         topology_epoch: -1,
-        last_heartbeat: session.map_or(-1, |it| it.0),
+        last_heartbeat: session.and_then(|it| it.0).unwrap_or(-1),
         session_ends: session.map_or(-1, |it| it.1),
         revoke_since: revocation.map_or(-1, |it| it.0),
         revoke_until: revocation.map_or(-1, |it| it.1),

@@ -117,6 +117,8 @@ pub enum Cause {
     /// Another process took the place of a static member.
     MemberReplaced,
     SessionOver,
+    /// Its client closed the connection and did not come back within the grace (L-1).
+    ConnectionClosed,
     RebalanceOver,
     /// Topics that the group needs came, went or changed.
     Topics,
@@ -146,6 +148,7 @@ impl Cause {
             Self::MemberChanged => "member-changed",
             Self::MemberReplaced => "member-replaced",
             Self::SessionOver => "session-over",
+            Self::ConnectionClosed => "connection-closed",
             Self::RebalanceOver => "rebalance-over",
             Self::Topics => "topics",
             Self::Topology => "topology",

@@ -51,7 +51,7 @@ pub use self::description::{keeps_descriptions, update_description};
 pub use self::heartbeat::heartbeat;
 pub(in crate::group) use self::records::by_subtopology;
 pub use self::records::group_tombstones;
-pub use self::soft::StreamsSoft;
+pub use self::soft::{StreamsSoft, WarmUp};
 pub use self::timers::{forget, initial_delay_over, loaded, rebalance_over, session_over, topics_changed};
 pub use self::waits::Wait;
 

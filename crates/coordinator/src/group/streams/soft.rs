@@ -13,6 +13,7 @@ use super::tasks::TaskId;
 use super::warmup::Warmups;
 use crate::group::pulse::Pulse;
 use crate::group::roll::Roll;
+use crate::machine::Millis;
 use wire::Str;
 
 #[derive(Default, Debug)]
@@ -44,10 +45,29 @@ pub(super) struct MemberOffsets {
     pub end_offsets: BTreeMap<TaskId, i64>,
 }
 
+/// A task that moves when a member has restored its state.
+#[derive(Clone, Copy, Debug)]
+pub struct WarmUp<'a> {
+    pub task: &'a TaskId,
+    /// Who restores it.
+    pub member: &'a Str,
+    /// Then it moves without its state (W-6).
+    pub until: Millis,
+}
+
 impl StreamsSoft {
     /// The member's last heartbeat, if it was heard since the load.
     pub fn pulse(&self, member: &Str) -> Option<&Pulse> {
         self.pulses.get(member)
+    }
+
+    /// Tasks that stay with their owners while others restore copies of them (W-3).
+    pub fn warm_ups(&self) -> impl Iterator<Item = WarmUp<'_>> {
+        let staying = self.warmups.plan.iter().flat_map(|it| &it.staying);
+        staying.filter_map(|(task, stay)| {
+            let copy = stay.copy.as_ref()?;
+            Some(WarmUp { task, member: &copy.member, until: copy.until })
+        })
     }
 
     /// What is wrong with the topics that the topology needs.

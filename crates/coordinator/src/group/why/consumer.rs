@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::silence::{self, Silence};
-use super::words::{has, list, verb};
+use super::words::{has, instance, list, verb};
 use super::{Finding, Severity, newest, newest_of, span};
 use crate::group::consumer::image::offered_assignors;
 use crate::group::consumer::{ConsumerGroup, ConsumerMember, ConsumerSoft, MemberState, Wait};
@@ -21,21 +21,11 @@ const PARTITIONS_MAX: usize = 50;
 /// Kinds of subscriptions that are told apart.
 const KINDS_MAX: usize = 5;
 
-/// When a member was last heard of and when its session ends.
-pub(in crate::group) fn session(
-    soft: &Soft,
-    image: &Image,
-    group: &Str,
-    id: &Str,
-    member: &ConsumerMember,
-) -> Option<(Millis, Millis)> {
+/// When a member was last heard of, if it was since the load, and when its session ends.
+pub(in crate::group) fn session(soft: &Soft, group: &Str, id: &Str) -> Option<(Option<Millis>, Millis)> {
     let ends = soft.timers.get(&TimerKey::Session { group: group.clone(), member: id.clone() })?;
-    let heard = soft.consumer.get(group).and_then(|it| it.pulse(id)).map(|it| it.heard);
-    let timeout = match &member.metadata.classic {
-        Some(classic) => classic.session_timeout_ms,
-        None => image.group_settings(&group.to_str()).consumer.session_timeout_ms,
-    };
-    Some((heard.unwrap_or_else(|| ends - Millis::from(timeout)), ends))
+    let pulse = soft.consumer.get(group).and_then(|it| it.pulse(id));
+    Some((pulse.map(|it| it.heard), ends))
 }
 
 /// Since when a member must give up partitions, and when it is removed if it does not.
@@ -186,19 +176,37 @@ impl<'a> View<'a> {
     }
 
     fn silent(&self, member: &'a Str, it: &ConsumerMember) -> Option<Finding> {
-        let (heard, ends) = session(self.soft, self.image, self.id, member, it)?;
+        let (heard, ends) = session(self.soft, self.id, member)?;
+        let pulse = self.own.and_then(|it| it.pulse(member));
+        let idle = self.without_owner(member, it);
         let silence = Silence {
             member,
             place: place(it),
             epoch: it.current.epoch,
             heard,
+            loaded: self.soft.history.loaded_at,
             ends,
-            gone: self.own.and_then(|it| it.pulse(member)).and_then(|it| it.gone),
-            interval: Millis::from(self.settings.heartbeat_interval_ms),
+            gone: pulse.and_then(|it| it.gone),
+            interval: Millis::from(pulse.map_or(self.settings.heartbeat_interval_ms, |it| it.told_ms)),
             blocks: self.waits.values().flatten().any(|wait| wait.holders.contains(member)),
             holds: "partitions",
+            idle: (!idle.is_empty())
+                .then(|| format!("{} ({})", partitions(idle.len()), names(self.image, idle.iter().copied()))),
         };
         silence.finding(self.now)
+    }
+
+    /// Its client closed the connection and has no other one.
+    fn is_gone(&self, member: &Str) -> bool {
+        self.own.and_then(|it| it.pulse(member)).is_some_and(|it| it.gone.is_some())
+    }
+
+    /// The partitions that nobody reads if this member does not: its own, and those meant for it that nobody has.
+    fn without_owner(&self, member: &Str, it: &ConsumerMember) -> Vec<(Uuid, i32)> {
+        let own = held(&it.current.assigned).into_iter().chain(held(&it.current.pending));
+        let waits = self.waits.get(member).into_iter().flatten();
+        let free = waits.filter(|it| it.holders.is_empty()).map(|it| (it.topic, it.partition));
+        own.chain(free).collect()
     }
 
     fn must_revoke(&self, member: &'a Str, it: &ConsumerMember) -> Option<Finding> {
@@ -260,9 +268,10 @@ impl<'a> View<'a> {
     /// Members that do not know the target yet.
     fn behind(&self) -> Option<Finding> {
         let target = self.group.assignment_epoch;
+        let is_gone = |id: &Str| self.is_gone(id);
         let rests_at =
             |it: &ConsumerMember| (it.current.state == MemberState::Stable).then_some(it.current.epoch);
-        let behind = silence::behind(self.group.members(), target, rests_at)?;
+        let behind = silence::behind(self.group.members(), target, rests_at, is_gone)?;
         let held: Vec<_> = behind.iter().flat_map(|(id, it)| self.to_give_up(id, it)).collect();
         let what = || (partitions(held.len()), names(self.image, held.iter().copied()));
         let finding = silence::target_not_heard(&behind, target, (!held.is_empty()).then(what))
@@ -407,5 +416,6 @@ fn partitions(count: usize) -> String {
 /// Where a member runs.
 fn place(it: &ConsumerMember) -> String {
     let host = it.metadata.client_host.to_str();
-    format!("client {}, host {}", it.metadata.client_id, host.trim_start_matches('/'))
+    let instance = instance(it.metadata.instance_id.as_ref());
+    format!("{instance}client {}, host {}", it.metadata.client_id, host.trim_start_matches('/'))
 }

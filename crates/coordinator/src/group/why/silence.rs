@@ -13,24 +13,32 @@ pub(super) struct Silence<'a> {
     /// Where it runs.
     pub place: String,
     pub epoch: i32,
-    pub heard: Millis,
+    /// `None`: not since the load.
+    pub heard: Option<Millis>,
+    /// When the coordinator was loaded.
+    pub loaded: Millis,
     /// Of its session.
     pub ends: Millis,
     /// When its client closed the connection.
     pub gone: Option<Millis>,
-    /// Of heartbeats.
+    /// Until the heartbeat after the last one, as the member was told.
     pub interval: Millis,
     /// Others wait for what it has.
     pub blocks: bool,
     /// What it has: tasks or partitions.
     pub holds: &'static str,
+    /// What nobody works on if its process is dead, with how many they are.
+    pub idle: Option<String>,
 }
 
 impl Silence<'_> {
-    /// None while it comes: a heartbeat may be overdue by a whole interval.
+    /// None while it comes: a heartbeat may be overdue by a whole interval, and by a pause of the process.
     pub(super) fn finding(&self, now: Millis) -> Option<Finding> {
         let Self { member, place, holds, .. } = self;
-        let severity = if self.blocks { Severity::Blocks } else { Severity::Warns };
+        const PAUSE: Millis = 2_000;
+        let last = self.heard.unwrap_or(self.loaded);
+        let stands_still = self.gone.is_some() && self.idle.is_some();
+        let severity = if self.blocks || stands_still { Severity::Blocks } else { Severity::Warns };
         let left = span(self.ends - now);
         let finding = if self.epoch == AWAY {
             let sentence =
@@ -43,17 +51,23 @@ impl Silence<'_> {
             let (code, since, sentence) = match self.gone {
                 Some(at) => {
                     let ago = span(now - at);
-                    let sentence =
+                    let mut sentence =
                         format!("The client of member {member} ({place}) closed its connection {ago} ago.");
+                    if let Some(idle) = &self.idle {
+                        sentence.push_str(&format!(" Nobody works on {idle}."));
+                    }
                     ("connection-closed", at, sentence)
                 }
-                None if now - self.heard <= 2 * self.interval => return None,
+                None if now - last <= self.interval + self.interval.max(PAUSE) => return None,
                 None => {
-                    let (ago, due) = (span(now - self.heard), span(self.interval));
-                    let sentence = format!(
-                        "Member {member} ({place}) was last heard of {ago} ago; heartbeats are due every {due}."
-                    );
-                    ("silent-member", self.heard, sentence)
+                    let (ago, due) = (span(now - last), span(self.interval));
+                    let heard = match self.heard {
+                        Some(_) => format!("was last heard of {ago} ago"),
+                        None => format!("was not heard of since the coordinator was loaded {ago} ago"),
+                    };
+                    let sentence =
+                        format!("Member {member} ({place}) {heard}; heartbeats are due every {due}.");
+                    ("silent-member", last, sentence)
                 }
             };
             let advice = format!(
@@ -71,9 +85,10 @@ pub(super) fn behind<'a, M: 'a>(
     members: impl IntoIterator<Item = (&'a Str, &'a M)>,
     target: i32,
     rests_at: impl Fn(&M) -> Option<i32>,
+    is_gone: impl Fn(&Str) -> bool,
 ) -> Option<Vec<(&'a Str, &'a M)>> {
     let is_behind = |it: &M| rests_at(it).is_some_and(|epoch| epoch < target && epoch != AWAY);
-    let behind: Vec<_> = members.into_iter().filter(|(_, it)| is_behind(it)).collect();
+    let behind: Vec<_> = members.into_iter().filter(|(id, it)| is_behind(it) && !is_gone(id)).collect();
     (!behind.is_empty()).then_some(behind)
 }
 

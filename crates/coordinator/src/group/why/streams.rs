@@ -3,14 +3,16 @@
 use std::collections::BTreeSet;
 
 use super::silence::{self, Silence};
-use super::words::{has, list, runs};
+use super::words::{self, has, instance, list, runs, verb};
 use super::{Finding, Severity, span};
 use crate::group::history::streams::names;
 use crate::group::history::{Kind, Ring};
 use crate::group::soft::{Soft, TimerKey};
 use crate::group::streams::configure::TopicStatus;
-use crate::group::streams::tasks::{AssignedTasks, TaskId, Tasks};
-use crate::group::streams::{GroupState, MemberState, StreamsGroup, StreamsMember, StreamsSoft, Wait};
+use crate::group::streams::tasks::{AssignedTasks, Role, TaskId, Tasks};
+use crate::group::streams::{
+    Current, GroupState, MemberState, StreamsGroup, StreamsMember, StreamsSoft, Wait, WarmUp,
+};
 use crate::machine::Millis;
 use catalog::Image;
 use catalog::config::StreamsGroupSettings;
@@ -19,19 +21,12 @@ use wire::Str;
 /// Tasks that a finding lists.
 const TASKS_MAX: usize = 50;
 
-/// When a streams member was last heard of and when its session ends. After a load everybody has a full session,
-/// whenever it was last heard of.
-pub(in crate::group) fn session(
-    soft: &Soft,
-    image: &Image,
-    group: &Str,
-    member: &Str,
-) -> Option<(Millis, Millis)> {
+/// When a streams member was last heard of, if it was since the load, and when its session ends.
+pub(in crate::group) fn session(soft: &Soft, group: &Str, member: &Str) -> Option<(Option<Millis>, Millis)> {
     let key = TimerKey::Session { group: group.clone(), member: member.clone() };
     let ends = soft.timers.get(&key)?;
-    let heard = soft.streams.get(group).and_then(|it| it.pulse(member)).map(|it| it.heard);
-    let timeout = image.group_settings(&group.to_str()).streams.session_timeout_ms;
-    Some((heard.unwrap_or_else(|| ends - Millis::from(timeout)), ends))
+    let pulse = soft.streams.get(group).and_then(|it| it.pulse(member));
+    Some((pulse.map(|it| it.heard), ends))
 }
 
 /// Since when a member must give up tasks, and when it is removed if it does not.
@@ -220,25 +215,46 @@ impl<'a> View<'a> {
         }
         let sentence =
             format!("The target of epoch {epoch} is computed with the next heartbeat of any member.");
-        let advice =
-            format!("Heartbeats are due every {}.", span(Millis::from(self.settings.heartbeat_interval_ms)));
+        let advice = if self.group.members().keys().all(|it| self.is_gone(it)) {
+            "The clients of all members are gone: start the application again.".to_owned()
+        } else {
+            format!("Heartbeats are due every {}.", span(Millis::from(self.settings.heartbeat_interval_ms)))
+        };
         Some(Finding::new(Severity::Blocks, "no-target-yet", sentence).advice(advice).since(since))
     }
 
     fn silent(&self, member: &'a Str, it: &StreamsMember) -> Option<Finding> {
-        let (heard, ends) = session(self.soft, self.image, self.id, member)?;
+        let (heard, ends) = session(self.soft, self.id, member)?;
+        let pulse = self.own.and_then(|it| it.pulse(member));
+        let idle = self.without_owner(member, it);
         let silence = Silence {
             member,
             place: place(it),
             epoch: it.current.epoch,
             heard,
+            loaded: self.soft.history.loaded_at,
             ends,
-            gone: self.own.and_then(|it| it.pulse(member)).and_then(|it| it.gone),
-            interval: Millis::from(self.settings.heartbeat_interval_ms),
+            gone: pulse.and_then(|it| it.gone),
+            interval: Millis::from(pulse.map_or(self.settings.heartbeat_interval_ms, |it| it.told_ms)),
             blocks: self.blocked_by(member).next().is_some(),
             holds: "tasks",
+            idle: (!idle.is_empty()).then(|| format!("{} ({})", tasks_text(idle.len()), names(idle))),
         };
         silence.finding(self.now)
+    }
+
+    /// Its client closed the connection and has no other one.
+    fn is_gone(&self, member: &Str) -> bool {
+        self.own.and_then(|it| it.pulse(member)).is_some_and(|it| it.gone.is_some())
+    }
+
+    /// The active tasks that nobody runs if this member does not: its own, and those meant for it that nobody has.
+    fn without_owner(&self, member: &Str, it: &StreamsMember) -> Vec<TaskId> {
+        let Current { assigned, pending, .. } = &it.current;
+        let own = assigned.active.keys().chain(pending.active.keys()).cloned();
+        let waits = self.waits.iter().filter(|(id, _)| *id == member).flat_map(|(_, waits)| waits);
+        let free = waits.filter(|it| it.role == Role::Active && it.holders.is_empty());
+        own.chain(free.map(|it| it.task.clone())).collect()
     }
 
     /// Members that wait for a task of this one, with the task.
@@ -282,12 +298,13 @@ impl<'a> View<'a> {
         Some(Finding { tasks: task_names(&pending), ..finding })
     }
 
-    /// Members that do not know the target yet.
+    /// Members that do not know the target yet, but those that are gone: they will not hear of it.
     fn behind(&self) -> Option<Finding> {
         let target = self.group.assignment_epoch;
+        let is_gone = |id: &Str| self.is_gone(id);
         let rests_at =
             |it: &StreamsMember| (it.current.state == MemberState::Stable).then_some(it.current.epoch);
-        let behind = silence::behind(self.group.members(), target, rests_at)?;
+        let behind = silence::behind(self.group.members(), target, rests_at, is_gone)?;
         let held: Vec<TaskId> = behind.iter().flat_map(|(id, it)| self.to_give_up(id, it)).collect();
         let gives_up = (!held.is_empty()).then(|| (tasks_text(held.len()), names(held.clone())));
         let interval = span(Millis::from(self.settings.heartbeat_interval_ms));
@@ -358,16 +375,32 @@ impl<'a> View<'a> {
         Some(finding.since(self.newest(Kind::ShutdownRequested)).members([requester]))
     }
 
+    /// Tasks that stay with their owners while others restore their state (rules W).
     fn warm_ups(&self) -> Option<Finding> {
-        let targets = self.group.members().keys().filter_map(|id| self.group.target(id));
-        let tasks: Vec<TaskId> = targets.flat_map(|it| it.warmup.iter().cloned()).collect();
-        if tasks.is_empty() {
-            return None;
-        }
-        let sentence =
-            format!("{} before they move: {}.", is_caught_up(tasks.len()), names(tasks.iter().cloned()));
-        let finding = Finding::new(Severity::Informs, "warm-ups", sentence);
-        Some(Finding { tasks: task_names(&tasks), ..finding.since(self.newest(Kind::WarmupStarted)) })
+        let warm_ups: Vec<WarmUp<'_>> = self.own.into_iter().flat_map(StreamsSoft::warm_ups).collect();
+        let last = warm_ups.iter().map(|it| it.until).max()?;
+        let tasks: Vec<TaskId> = warm_ups.iter().map(|it| it.task.clone()).collect();
+        let members: BTreeSet<&Str> = warm_ups.iter().map(|it| it.member).collect();
+        let ids: Vec<_> = members.iter().copied().collect();
+        let (moves, them, their) = match tasks.len() {
+            1 => ("it moves", "it", "its owner runs it"),
+            _ => ("they move", "them", "their owners run them"),
+        };
+        let sentence = format!(
+            "{} before {moves}: {}. {} {} {them}; {their} meanwhile.",
+            is_caught_up(tasks.len()),
+            names(tasks.iter().cloned()),
+            words::members(&ids),
+            verb(ids.len(), "restores", "restore"),
+        );
+        let advice = format!(
+            "A task moves when its copy is near enough to the end of the changelog (streams.acceptable.recovery.lag), \
+             and in {} at the latest. `thalweg streams tasks` shows how far they are.",
+            span(last - self.now)
+        );
+        let finding = Finding::new(Severity::Informs, "warm-ups", sentence).advice(advice).members(members);
+        let finding = finding.since(self.newest(Kind::WarmupStarted)).until(Some(last));
+        Some(Finding { tasks: task_names(&tasks), ..finding })
     }
 
     /// More threads than active tasks.
@@ -375,9 +408,14 @@ impl<'a> View<'a> {
         if state != GroupState::Stable {
             return None;
         }
-        let idle = self.group.members().iter().filter(|(_, it)| it.current.assigned.active.is_empty());
-        let idle: Vec<_> = idle.map(|(id, _)| id).collect();
-        if idle.is_empty() {
+        let members = self.group.members();
+        let idle: Vec<_> = members
+            .iter()
+            .filter(|(_, it)| it.current.assigned.active.is_empty())
+            .map(|(id, _)| id)
+            .collect();
+        let tasks: usize = members.values().map(|it| it.current.assigned.active.len()).sum();
+        if idle.is_empty() || members.len() <= tasks {
             return None;
         }
         let sentence = format!("{} no active task: there are more threads than tasks.", has(&idle));
@@ -408,5 +446,6 @@ fn is_caught_up(count: usize) -> String {
 /// Where a member runs.
 fn place(it: &StreamsMember) -> String {
     let host = it.metadata.client_host.to_str();
-    format!("process {}, host {}", it.metadata.process_id, host.trim_start_matches('/'))
+    let instance = instance(it.metadata.instance_id.as_ref());
+    format!("{instance}process {}, host {}", it.metadata.process_id, host.trim_start_matches('/'))
 }

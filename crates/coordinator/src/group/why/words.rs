@@ -35,6 +35,11 @@ pub(super) fn members(ids: &[&Str]) -> String {
     }
 }
 
+/// `instance i, ` of a static member.
+pub(super) fn instance(id: Option<&Str>) -> String {
+    id.map_or_else(String::new, |id| format!("instance {id}, "))
+}
+
 /// The verb of so many.
 pub(super) fn verb(count: usize, one: &'static str, many: &'static str) -> &'static str {
     if count == 1 { one } else { many }
