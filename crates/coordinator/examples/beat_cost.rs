@@ -108,11 +108,9 @@ fn step(shard: &mut GroupShard, cx: &mut Cx<'_>, event: Event<GroupShard>) -> Ou
 }
 
 fn succeeded(reply: &GroupReply) -> bool {
-    match reply {
-        GroupReply::Heartbeat(it) => it.error_code == ErrorCode::NONE,
-        GroupReply::ConsumerGroupHeartbeat(it) => it.error_code == ErrorCode::NONE,
-        _ => false,
-    }
+    let is_success = |code| code == ErrorCode::NONE;
+    matches!(reply, GroupReply::Heartbeat(it) if is_success(it.error_code))
+        || matches!(reply, GroupReply::ConsumerGroupHeartbeat(it) if is_success(it.error_code))
 }
 
 fn ask(kind: Kind, member_id: Str, epoch: i32) -> Event<GroupShard> {

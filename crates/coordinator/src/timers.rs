@@ -4,6 +4,11 @@
 //! that one is reached. So a later deadline only overwrites a number, which is found by hash; the row in the order
 //! of time stays and is put right when its turn comes. [`Timers::next`] can therefore be early.
 
+#![expect(
+    clippy::disallowed_types,
+    reason = "deadlines are found by key; whoever goes through all sorts them"
+)]
+
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 

@@ -3,6 +3,11 @@
 //! A tree alone would do, but each of its levels is memory that is in no cache when a group is large, and a heartbeat
 //! of one member does nothing but find it.
 
+#![expect(
+    clippy::disallowed_types,
+    reason = "members are found by id; their order is that of the set beside it"
+)]
+
 use std::collections::{BTreeSet, HashMap, btree_set};
 
 use wire::Str;

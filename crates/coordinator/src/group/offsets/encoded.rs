@@ -62,10 +62,7 @@ impl Plain {
         let ([0, version, offset @ .., a, b, c, d], rest) = value.split_first_chunk::<14>()? else {
             return None;
         };
-        let rest = match (version, rest) {
-            (3, [0, 0, rest @ ..]) | (4, [1, rest @ ..]) => rest,
-            _ => return None,
-        };
+        let ((3, [0, 0, rest @ ..]) | (4, [1, rest @ ..])) = (version, rest) else { return None };
         let (commit_timestamp, rest) = rest.split_first_chunk()?;
         Some(Self {
             record_offset: at.offset,
