@@ -320,13 +320,14 @@ fn mark<'a>(message: &'a Message, field: &'a Field, found: &mut BTreeSet<&'a str
 pub(crate) fn emit_measure(out: &mut String, shape: &Shape<'_>) {
     let parts = parts(shape);
     emit_fixed(out, shape, &parts);
-    put!(out, "fn measure(&self, s: &mut crate::Sizer, v: i16) -> Result<(), crate::write::Refused> {{");
+    put!(out, "fn measure(&self, s: &mut crate::Sizer, v: i16) -> Result<usize, crate::write::Refused> {{");
     put!(out, "{}", shape.flex_line());
+    put!(out, "let mut n = 0;");
     for part in &parts {
         match part {
             Part::Run(_) => {}
             Part::One(field, holds) => {
-                put!(out, "{}", guarded(holds, &measure_field(field, shape, false)));
+                put!(out, "{}", guarded(holds, &measure_field(field, shape)));
             }
         }
     }
@@ -336,18 +337,18 @@ pub(crate) fn emit_measure(out: &mut String, shape: &Shape<'_>) {
         put!(out, "let mut tags = 0;");
     }
     for (field, number, holds) in &tags {
-        let (measure, test) = (measure_field(field, shape, true), default_test(field));
+        let (measure, test) = (measure_field(field, shape), default_test(field));
         put!(
             out,
-            "if {} && !({test}) {{ tags += 1; let mark = s.total(); {measure} s.tagged({number}, mark); }}",
+            "if {} && !({test}) {{ tags += 1; let mark = n; {measure} n += crate::write::tagged({number}, n - mark); }}",
             holds.expression()
         );
     }
     if shape.flexible() {
         let known = if tags.is_empty() { "0" } else { "tags" };
-        put!(out, "s.tags(&self.unknown_tagged_fields, flex, {known}, {})?;", tags.len());
+        put!(out, "n += crate::write::tags(&self.unknown_tagged_fields, flex, {known}, {})?;", tags.len());
     }
-    put!(out, "Ok(())\n}}");
+    put!(out, "Ok(n)\n}}");
 }
 
 /// What every value takes in a version. In a list this is asked once.
@@ -446,10 +447,10 @@ fn emit_write_tags(out: &mut String, shape: &Shape<'_>, tags: &[(&Field, u32, Ho
     );
     put!(out, "out = crate::fill::uvarint(out, {count});");
     for (field, number, _) in tags {
-        let (measure, write) = (measure_field(field, shape, true), write_field(field, shape, true));
+        let (measure, write) = (measure_field(field, shape), write_field(field, shape, true));
         put!(
             out,
-            "if tag{number} {{ out = crate::fill::tag(out, {number}, crate::Sizer::of(|s| {{ {measure} Ok(()) }})); {write} }}"
+            "if tag{number} {{ out = crate::fill::tag(out, {number}, crate::Sizer::of(|s| {{ let mut n = 0; {measure} Ok(n) }})); {write} }}"
         );
     }
     put!(out, "out = crate::fill::unknown_tags(out, &self.unknown_tagged_fields);\n}} }}");
@@ -457,15 +458,15 @@ fn emit_write_tags(out: &mut String, shape: &Shape<'_>, tags: &[(&Field, u32, Ho
 
 /// Statements that measure a field.
 #[expect(clippy::wildcard_enum_match_arm, reason = "of what can be null, the rest has long lengths")]
-fn measure_field(field: &Field, shape: &Shape<'_>, tagged: bool) -> String {
+fn measure_field(field: &Field, shape: &Shape<'_>) -> String {
     let x = accessor(field);
     if !field.is_nullable() {
         return measure_value(field, &format!("&{x}"));
     }
     let null = match &field.ty {
-        Type::Struct(_) if !field.array => format!("s.null_struct({tagged});"),
-        Type::String if !field.array => format!("s.null_short({});", flex(field)),
-        _ => format!("s.null_long({});", flex(field)),
+        Type::Struct(_) if !field.array => "n += 1;".to_owned(),
+        Type::String if !field.array => format!("n += crate::write::null_short({});", flex(field)),
+        _ => format!("n += crate::write::null_long({});", flex(field)),
     };
     let refused = format!("return Err(crate::write::null({:?}));", field.name);
     let null = match field.nullable.within(shape.versions.and(field.versions)) {
@@ -473,7 +474,7 @@ fn measure_field(field: &Field, shape: &Shape<'_>, tagged: bool) -> String {
         Holds::Never => refused,
         Holds::If(test) => format!("if !({test}) {{ {refused} }} {null}"),
     };
-    let mark = guarded(&present_mark(field, shape), &format!("s.present({tagged});"));
+    let mark = guarded(&present_mark(field, shape), "n += 1;");
     format!("match &{x} {{ Some(x) => {{ {mark} {} }} None => {{ {null} }} }}", measure_value(field, "x"))
 }
 
@@ -489,23 +490,23 @@ fn present_mark(field: &Field, shape: &Shape<'_>) -> Holds {
 fn measure_value(field: &Field, x: &str) -> String {
     let (flex, name) = (flex(field), &field.name);
     if field.array {
-        let count = format!("s.count(({x}).len(), {flex});");
+        let count = format!("n += crate::write::count(({x}).len(), {flex});");
         let all = match (&field.ty, field.ty.fixed_size()) {
-            (_, Some(size)) => format!("s.fixed(({x}).len() * {size});"),
+            (_, Some(size)) => format!("n += ({x}).len() * {size};"),
             (Type::Struct(struct_name), _) => format!(
-                "s.fixed(({x}).len() * {struct_name}::fixed(v)); for (i, x) in ({x}).iter().enumerate() {{ x.measure(s, v).map_err(|e| crate::write::within(e, {name:?}, Some(i)))?; }}"
+                "n += ({x}).len() * {struct_name}::fixed(v); for (i, x) in ({x}).iter().enumerate() {{ n += x.measure(s, v).map_err(|e| crate::write::within(e, {name:?}, Some(i)))?; }}"
             ),
-            (_, _) => format!("for x in ({x}).iter() {{ s.str(x, {flex}, {name:?})?; }}"),
+            (_, _) => format!("for x in ({x}).iter() {{ n += crate::write::str(x, {flex}, {name:?})?; }}"),
         };
         return count + &all;
     }
     match (&field.ty, field.ty.fixed_size()) {
-        (_, Some(size)) => format!("s.fixed({size});"),
-        (Type::String, _) => format!("s.str({x}, {flex}, {name:?})?;"),
-        (Type::Bytes, _) => format!("s.bytes({x}, {flex});"),
-        (Type::Records, _) => format!("s.records({x}, {flex});"),
+        (_, Some(size)) => format!("n += {size};"),
+        (Type::String, _) => format!("n += crate::write::str({x}, {flex}, {name:?})?;"),
+        (Type::Bytes, _) => format!("n += s.bytes({x}, {flex});"),
+        (Type::Records, _) => format!("n += s.records({x}, {flex});"),
         (Type::Struct(ty), _) => format!(
-            "s.fixed({ty}::fixed(v)); ({x}).measure(s, v).map_err(|e| crate::write::within(e, {name:?}, None))?;"
+            "n += {ty}::fixed(v) + ({x}).measure(s, v).map_err(|e| crate::write::within(e, {name:?}, None))?;"
         ),
         (_, _) => unreachable!("all others are of a fixed size"),
     }

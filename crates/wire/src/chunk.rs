@@ -162,6 +162,15 @@ impl Records {
         }
     }
 
+    /// What most are: bytes in one piece.
+    #[inline]
+    pub(crate) const fn one(&self) -> Option<&Bytes> {
+        match &self.0 {
+            Pieces::One(bytes) => Some(bytes),
+            Pieces::Many { .. } => None,
+        }
+    }
+
     /// The pieces in order; none of them is cloned.
     #[inline]
     pub(crate) fn for_each(&self, mut visit: impl FnMut(Piece<'_>)) {

@@ -44,7 +44,8 @@ pub(crate) fn room(out: &mut [u8], length: usize) -> (&mut [u8], &mut [u8]) {
 #[inline]
 pub fn raw<'a>(out: &'a mut [u8], it: &[u8]) -> &'a mut [u8] {
     let (place, out) = room(out, it.len());
-    place.copy_from_slice(it);
+    // This becomes a call of `memcpy`, where `copy_from_slice` is a call of a function that calls it.
+    place.iter_mut().zip(it).for_each(|(place, it)| *place = *it);
     out
 }
 
@@ -130,22 +131,41 @@ pub fn broker_ids<'a>(out: &'a mut [u8], it: &BrokerIds, flex: bool) -> &'a mut 
 }
 
 pub fn bytes<'a>(out: &'a mut [u8], it: &Bytes, flex: bool, splices: &mut Splices) -> &'a mut [u8] {
-    piece(count(out, it.len(), flex), Piece::Bytes(it), splices)
-}
-
-pub fn records<'a>(out: &'a mut [u8], it: &Records, flex: bool, splices: &mut Splices) -> &'a mut [u8] {
-    let mut out = Some(count(out, it.len(), flex));
-    it.for_each(|it| out = out.take().map(|out| piece(out, it, splices)));
-    out.unwrap_or_default()
+    piece(count(out, it.len(), flex), it, splices)
 }
 
 #[inline]
-fn piece<'a>(out: &'a mut [u8], it: Piece<'_>, splices: &mut Splices) -> &'a mut [u8] {
-    let chunk = match it {
-        Piece::Bytes(bytes) if bytes.len() < SPLICE_MIN => return raw(out, bytes),
-        Piece::Bytes(bytes) => Chunk::Bytes(bytes.clone()),
-        Piece::Hole { id, length } => Chunk::Hole { id, length },
-    };
+pub fn records<'a>(out: &'a mut [u8], it: &Records, flex: bool, splices: &mut Splices) -> &'a mut [u8] {
+    match it.one() {
+        Some(it) => bytes(out, it, flex, splices),
+        None => pieces(count(out, it.len(), flex), it, splices),
+    }
+}
+
+#[inline]
+fn piece<'a>(out: &'a mut [u8], it: &Bytes, splices: &mut Splices) -> &'a mut [u8] {
+    if it.len() < SPLICE_MIN { raw(out, it) } else { shared(out, it, splices) }
+}
+
+fn pieces<'a>(out: &'a mut [u8], it: &Records, splices: &mut Splices) -> &'a mut [u8] {
+    let mut out = Some(out);
+    it.for_each(|it| {
+        out = out.take().map(|out| match it {
+            Piece::Bytes(bytes) => piece(out, bytes, splices),
+            Piece::Hole { id, length } => spliced(out, Chunk::Hole { id, length }, splices),
+        });
+    });
+    out.unwrap_or_default()
+}
+
+/// Not inlined, so that what copies needs no room for a chunk.
+#[inline(never)]
+fn shared<'a>(out: &'a mut [u8], it: &Bytes, splices: &mut Splices) -> &'a mut [u8] {
+    spliced(out, Chunk::Bytes(it.clone()), splices)
+}
+
+#[inline]
+fn spliced<'a>(out: &'a mut [u8], chunk: Chunk, splices: &mut Splices) -> &'a mut [u8] {
     splices.push((out.len(), chunk));
     out
 }
@@ -180,7 +200,13 @@ pub fn tag(out: &mut [u8], tag: usize, size: usize) -> &mut [u8] {
 /// The tag section of a struct in which no tag is known.
 #[inline]
 pub fn tags<'a>(out: &'a mut [u8], unknown: &[RawTag]) -> &'a mut [u8] {
-    if unknown.is_empty() { fixed(out, [0]) } else { unknown_tags(uvarint(out, unknown.len()), unknown) }
+    if unknown.is_empty() { fixed(out, [0]) } else { some_tags(out, unknown) }
+}
+
+#[cold]
+#[inline(never)]
+fn some_tags<'a>(out: &'a mut [u8], unknown: &[RawTag]) -> &'a mut [u8] {
+    unknown_tags(uvarint(out, unknown.len()), unknown)
 }
 
 #[inline(never)]

@@ -19,8 +19,8 @@ pub trait Body: Default {
     fn read(&mut self, r: &mut Cursor<'_>, v: i16) -> Result<(), DecodeErrorKind>;
     /// What the fields of fixed size take, and an empty tag section.
     fn fixed(v: i16) -> usize;
-    /// Checks the value and adds its size beyond `fixed`.
-    fn measure(&self, s: &mut Sizer, v: i16) -> Result<(), Refused>;
+    /// Checks the value and gives its size beyond `fixed`; what of it is not copied is added to the sizer.
+    fn measure(&self, s: &mut Sizer, v: i16) -> Result<usize, Refused>;
     /// Writes a value that was measured without error, and gives back the room that is left.
     fn write<'a>(&self, out: &'a mut [u8], w: &mut Splices, v: i16) -> &'a mut [u8];
 }
@@ -126,8 +126,7 @@ pub(crate) fn measure<M: Message>(message: &M, sizer: &mut Sizer, version: i16) 
         let kind = EncodeErrorKind::UnsupportedVersion(version);
         return Err(EncodeError { path: M::NAME.to_owned(), kind });
     }
-    sizer.fixed(M::fixed(version));
-    message.measure(sizer, version).map_err(|it| *it)?;
+    sizer.total = M::fixed(version) + message.measure(sizer, version).map_err(|it| *it)?;
     if i32::try_from(sizer.total()).is_err() {
         return Err(EncodeError { path: M::NAME.to_owned(), kind: EncodeErrorKind::TooLarge });
     }

@@ -16,7 +16,8 @@ pub(crate) const SPLICE_MIN: usize = 1024;
 /// A refusal. In a box, because so an answer to "does it fit" takes one register, and nearly all do.
 pub type Refused = Box<EncodeError>;
 
-type Result = std::result::Result<(), Refused>;
+/// The size of what was checked. It is handed back rather than added up in one place, so that it stays in registers.
+type Result = std::result::Result<usize, Refused>;
 
 /// A field that the version lacks.
 #[cold]
@@ -55,10 +56,77 @@ const fn uvarint_size(n: usize) -> usize {
     }
 }
 
+/// What an array or byte field has before it.
+#[inline]
+#[must_use]
+pub const fn count(count: usize, flex: bool) -> usize {
+    if flex { uvarint_size(count + 1) } else { 4 }
+}
+
+/// # Errors
+/// It is longer than a string can be.
+#[inline]
+pub fn str(it: &Str, flex: bool, field: &str) -> Result {
+    let n = it.len();
+    if n > STRING_MAX {
+        return Err(refused(field, EncodeErrorKind::StringTooLong));
+    }
+    Ok(n + if flex { uvarint_size(n + 1) } else { 2 })
+}
+
+#[inline]
+#[must_use]
+pub const fn null_short(flex: bool) -> usize {
+    if flex { 1 } else { 2 }
+}
+
+#[inline]
+#[must_use]
+pub const fn null_long(flex: bool) -> usize {
+    if flex { 1 } else { 4 }
+}
+
+/// What stands before a known tagged field whose value has this size.
+#[inline]
+#[must_use]
+pub const fn tagged(tag: usize, size: usize) -> usize {
+    uvarint_size(tag) + uvarint_size(size)
+}
+
+/// What the tag section takes beyond the one byte that it takes if it is empty, without the known fields:
+/// `known` of `defined` are written.
+///
+/// # Errors
+/// Unknown tags in a version without tags; tags out of order; a tag that the schema defines.
+#[inline]
+pub fn tags(unknown: &[RawTag], flex: bool, known: usize, defined: u32) -> Result {
+    if known == 0 && unknown.is_empty() { Ok(0) } else { some_tags(unknown, flex, known, defined) }
+}
+
+#[cold]
+#[inline(never)]
+fn some_tags(unknown: &[RawTag], flex: bool, known: usize, defined: u32) -> Result {
+    check_tags(unknown, flex, defined)?;
+    let raw = unknown.iter().map(|it| tagged(it.tag as usize, it.data.len()) + it.data.len());
+    Ok(uvarint_size(known + unknown.len()) - 1 + raw.sum::<usize>())
+}
+
+fn check_tags(unknown: &[RawTag], flex: bool, defined: u32) -> std::result::Result<(), Refused> {
+    let fail = |kind| Err(refused("", kind));
+    let ascending = unknown.windows(2).all(|two| matches!(two, [a, b] if a.tag < b.tag));
+    if !flex {
+        return fail(EncodeErrorKind::TagsNotInVersion);
+    }
+    match unknown.first() {
+        Some(first) if first.tag < defined || !ascending => fail(EncodeErrorKind::TagOrder),
+        Some(_) | None => Ok(()),
+    }
+}
+
 /// The size of a message, and how much of it is spliced.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sizer {
-    total: usize,
+    pub(crate) total: usize,
     spliced: usize,
     splices: usize,
 }
@@ -67,10 +135,8 @@ impl Sizer {
     /// The size of what `measure` measures, which was measured before without error.
     #[inline]
     pub fn of(measure: impl FnOnce(&mut Self) -> Result) -> usize {
-        let mut sizer = Self::default();
         // An error would have come up when the whole message was measured, before it is written.
-        let _checked_before = measure(&mut sizer);
-        sizer.total
+        measure(&mut Self::default()).unwrap_or(0)
     }
 
     #[must_use]
@@ -85,32 +151,11 @@ impl Sizer {
     }
 
     #[inline]
-    pub const fn fixed(&mut self, size: usize) {
-        self.total += size;
-    }
-
-    #[inline]
-    pub const fn count(&mut self, count: usize, flex: bool) {
-        self.total += if flex { uvarint_size(count + 1) } else { 4 };
-    }
-
-    #[inline]
-    pub fn str(&mut self, it: &Str, flex: bool, field: &str) -> Result {
-        let n = it.len();
-        if n > STRING_MAX {
-            return Err(refused(field, EncodeErrorKind::StringTooLong));
-        }
-        self.total += n + if flex { uvarint_size(n + 1) } else { 2 };
-        Ok(())
-    }
-
-    #[inline]
-    pub const fn bytes(&mut self, it: &Bytes, flex: bool) {
-        self.count(it.len(), flex);
-        self.total += it.len();
+    pub const fn bytes(&mut self, it: &Bytes, flex: bool) -> usize {
         if it.len() >= SPLICE_MIN {
             self.splice(it.len());
         }
+        count(it.len(), flex) + it.len()
     }
 
     const fn splice(&mut self, length: usize) {
@@ -119,71 +164,21 @@ impl Sizer {
     }
 
     #[inline]
-    pub fn records(&mut self, it: &Records, flex: bool) {
-        self.count(it.len(), flex);
-        self.total += it.len();
+    pub fn records(&mut self, it: &Records, flex: bool) -> usize {
+        match it.one() {
+            Some(bytes) => self.bytes(bytes, flex),
+            None => self.pieces(it, flex),
+        }
+    }
+
+    #[inline(never)]
+    fn pieces(&mut self, it: &Records, flex: bool) -> usize {
         it.for_each(|it| match it {
             Piece::Bytes(bytes) if bytes.len() < SPLICE_MIN => {}
             Piece::Bytes(bytes) => self.splice(bytes.len()),
             Piece::Hole { length, .. } => self.splice(length),
         });
-    }
-
-    #[inline]
-    pub const fn null_short(&mut self, flex: bool) {
-        self.total += if flex { 1 } else { 2 };
-    }
-
-    #[inline]
-    pub const fn null_long(&mut self, flex: bool) {
-        self.total += if flex { 1 } else { 4 };
-    }
-
-    #[inline]
-    pub const fn null_struct(&mut self, _tagged: bool) {
-        self.total += 1;
-    }
-
-    #[inline]
-    pub const fn present(&mut self, _tagged: bool) {
-        self.total += 1;
-    }
-
-    /// Tag and size of a known tagged field whose value began at `mark`.
-    #[inline]
-    pub const fn tagged(&mut self, tag: usize, mark: usize) {
-        self.total += uvarint_size(tag) + uvarint_size(self.total - mark);
-    }
-
-    /// What the tag section takes beyond the one byte that it takes if it is empty, without the known fields:
-    /// `known` of `defined` are written.
-    ///
-    /// # Errors
-    /// Unknown tags in a version without tags; tags out of order; a tag that the schema defines.
-    #[inline]
-    pub fn tags(&mut self, unknown: &[RawTag], flex: bool, known: usize, defined: u32) -> Result {
-        if known == 0 && unknown.is_empty() { Ok(()) } else { self.some_tags(unknown, flex, known, defined) }
-    }
-
-    fn some_tags(&mut self, unknown: &[RawTag], flex: bool, known: usize, defined: u32) -> Result {
-        check_tags(unknown, flex, defined)?;
-        self.total += uvarint_size(known + unknown.len()) - 1;
-        for it in unknown {
-            self.total += uvarint_size(it.tag as usize) + uvarint_size(it.data.len()) + it.data.len();
-        }
-        Ok(())
-    }
-}
-
-fn check_tags(unknown: &[RawTag], flex: bool, defined: u32) -> Result {
-    let fail = |kind| Err(refused("", kind));
-    let ascending = unknown.windows(2).all(|two| matches!(two, [a, b] if a.tag < b.tag));
-    if !flex {
-        return fail(EncodeErrorKind::TagsNotInVersion);
-    }
-    match unknown.first() {
-        Some(first) if first.tag < defined || !ascending => fail(EncodeErrorKind::TagOrder),
-        Some(_) | None => Ok(()),
+        count(it.len(), flex) + it.len()
     }
 }
 
