@@ -114,7 +114,8 @@ fn succeeded(reply: &GroupReply) -> bool {
 }
 
 fn ask(kind: Kind, member_id: Str, epoch: i32) -> Event<GroupShard> {
-    let caller = Caller { api_version: 1, connection: 1, ..Default::default() };
+    let (client_id, client_host) = ("consumer-1".into(), "/127.0.0.1".into());
+    let caller = Caller { api_version: 1, connection: 1, client_id, client_host, ..Default::default() };
     Event::Ask { ticket: Ticket(1), caller, request: request(kind, member_id, epoch) }
 }
 
@@ -130,6 +131,12 @@ fn request(kind: Kind, member_id: Str, epoch: i32) -> GroupRequest {
             group_id: GROUP,
             member_id,
             member_epoch: epoch,
+            instance_id: None,
+            rack_id: None,
+            server_assignor: None,
+            subscribed_topic_names: None,
+            subscribed_topic_regex: None,
+            topic_partitions: None,
             ..Default::default()
         })),
     }
@@ -166,6 +173,10 @@ fn consumers(ids: &[Str]) -> Vec<Record> {
     let mut records = Vec::new();
     for member_id in ids {
         let value = ConsumerGroupMemberMetadataValue {
+            instance_id: None,
+            rack_id: None,
+            subscribed_topic_regex: None,
+            server_assignor: None,
             client_id: "consumer-1".into(),
             client_host: "/127.0.0.1".into(),
             rebalance_timeout_ms: 300_000,
