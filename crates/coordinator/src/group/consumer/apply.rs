@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::partitions::{Held, partitions};
-use super::{ClassicMember, ConsumerGroup, Current, MemberMetadata, MemberState, Resolved};
+use super::{ClassicMember, ConsumerGroup, ConsumerMember, Current, MemberMetadata, MemberState, Resolved};
 use wire::Str;
 use wire::consumer_offsets::consumer_group_current_member_assignment_value::TopicPartitions;
 use wire::consumer_offsets::{
@@ -39,7 +39,9 @@ impl ConsumerGroup {
             assert!(member.current.epoch == -1, "a consumer is removed before its current assignment");
             assert!(!self.targets.contains_key(member_id), "a consumer is removed before its target");
             self.forget_metadata(member_id);
-            self.members.remove(member_id);
+            if let Some(member) = self.members.remove(member_id) {
+                uncount(&mut self.stable, &member.current);
+            }
             return;
         };
         let member_id = member_id.detach();
@@ -54,7 +56,15 @@ impl ConsumerGroup {
         if let Some(instance) = &metadata.instance_id {
             self.instances.insert(instance.clone(), member_id.clone());
         }
-        self.members.or_default(member_id).metadata = metadata;
+        self.known(member_id).metadata = metadata;
+    }
+
+    /// What is known of a member, nothing at first.
+    fn known(&mut self, member_id: Str) -> &mut ConsumerMember {
+        if !self.members.contains_key(&member_id) {
+            count(&mut self.stable, &Current::default());
+        }
+        self.members.or_default(member_id)
     }
 
     fn forget_metadata(&mut self, member_id: &Str) {
@@ -126,12 +136,13 @@ impl ConsumerGroup {
             },
             None => Current { epoch: -1, previous_epoch: -1, ..Current::default() },
         };
-        let member = self.members.or_default(member_id.detach());
-        self.holders.remove(&member.current.assigned);
-        self.holders.remove(&member.current.pending);
         self.holders.add(&current.assigned);
         self.holders.add(&current.pending);
-        member.current = current;
+        count(&mut self.stable, &current);
+        let before = std::mem::replace(&mut self.known(member_id.detach()).current, current);
+        self.holders.remove(&before.assigned);
+        self.holders.remove(&before.pending);
+        uncount(&mut self.stable, &before);
     }
 
     /// Record 16.
@@ -151,6 +162,23 @@ impl ConsumerGroup {
         };
         self.subscriptions.add_resolved(&resolved);
         self.resolved.insert(regex.detach(), resolved);
+    }
+}
+
+fn count(stable: &mut BTreeMap<i32, usize>, member: &Current) {
+    if member.state == MemberState::Stable {
+        *stable.entry(member.epoch).or_default() += 1;
+    }
+}
+
+fn uncount(stable: &mut BTreeMap<i32, usize>, member: &Current) {
+    if member.state == MemberState::Stable
+        && let Some(members) = stable.get_mut(&member.epoch)
+    {
+        *members -= 1;
+        if *members == 0 {
+            stable.remove(&member.epoch);
+        }
     }
 }
 
