@@ -8,6 +8,7 @@
 mod levels;
 mod partition_set;
 mod partitions;
+mod queue;
 mod range;
 mod spread;
 mod sticky_tasks;

@@ -1,6 +1,8 @@
 //! Partitions of topics, in two columns: large groups are bound by memory, and a list of its own for each topic of
 //! each member is most of what such an assignment costs.
 
+use std::ops::Range;
+
 use wire::Uuid;
 
 /// Partitions by topic id: topics and the partitions of each ascend, and no topic stands here without any.
@@ -41,17 +43,23 @@ impl Partitions {
         self.close(topic, start);
     }
 
-    /// Some partitions of a topic that is not the last one.
-    pub(super) fn begin(&mut self, topic: Uuid, partitions: impl Iterator<Item = i32>) {
-        self.all.extend(partitions);
-        self.topics.push((topic, self.end()));
-    }
-
-    /// More of the last topic.
-    pub(super) fn extend(&mut self, partitions: impl Iterator<Item = i32>) {
-        self.all.extend(partitions);
-        let end = self.end();
-        self.topics.last_mut().into_iter().for_each(|it| it.1 = end);
+    /// Partitions without gaps, of topics that ascend; none is empty. Both columns are written from front to end,
+    /// which is what a target of many topics costs.
+    pub(super) fn of_ranges(ranges: impl ExactSizeIterator<Item = (Uuid, Range<u32>)> + Clone) -> Self {
+        let mut end = 0;
+        let close = |(topic, range): (Uuid, Range<u32>)| {
+            end += range.end - range.start;
+            (topic, end)
+        };
+        let topics: Vec<_> = ranges.clone().map(close).collect();
+        let all = if topics.len() == end as usize {
+            ranges.map(|it| it.1.start.cast_signed()).collect()
+        } else {
+            let mut all = Vec::with_capacity(end as usize);
+            ranges.for_each(|it| all.extend(it.1.map(u32::cast_signed)));
+            all
+        };
+        Self { topics, all }
     }
 
     fn end(&self) -> u32 {

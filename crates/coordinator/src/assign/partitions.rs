@@ -195,18 +195,15 @@ impl<'a> PartitionSpec<'a> {
         member.target.filter(is_same)
     }
 
+    /// Of pieces that ascend.
     pub(super) fn partitions(&self, pieces: &[Piece]) -> Partitions {
+        let topic = |it: &Piece| self.topics[it.place].id;
+        if pieces.is_sorted_by(|a, b| a.place < b.place) {
+            return Partitions::of_ranges(pieces.iter().map(|it| (topic(it), it.start..it.end)));
+        }
         let count = pieces.iter().map(|it| it.len() as usize).sum();
         let mut all = Partitions::with_capacity(pieces.len(), count);
-        let mut last = None;
-        for piece in pieces {
-            if last == Some(piece.place) {
-                all.extend(piece.partitions());
-            } else {
-                all.begin(self.topics[piece.place].id, piece.partitions());
-            }
-            last = Some(piece.place);
-        }
+        pieces.iter().for_each(|it| all.push(topic(it), it.partitions()));
         all
     }
 }

@@ -2,9 +2,9 @@
 //! to its least loaded subscribers, and then balanced by moving partitions from the most to the least loaded
 //! subscriber of a topic. That is balanced for each topic, but not always as a whole.
 //!
-//! Members of the same subscription stand in one queue by load, and the subscribers of a topic are the queues of its
-//! subscriptions. Cost: O(topics of the subscriptions + partitions × log(members)), and for each topic from which
-//! something moves in a round of balancing O(subscribers × log(subscribers)).
+//! Members of the same subscription stand in one [`Queue`] by load, and the subscribers of a topic are the queues of its
+//! subscriptions. Cost: O(members × log(members) + topics of the subscriptions + partitions × log(subscriptions of a
+//! topic)), and for each topic from which something moves in a round of balancing O(subscribers × log(subscribers)).
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -14,6 +14,7 @@ use std::ops::Range;
 
 use super::levels::{Levels, Load, Spread};
 use super::partitions::{Kinds, PartitionSpec, Place, Subscription};
+use super::queue::{Queue, Turn};
 use super::table::Table;
 use super::{Member, Owner, Partitions, id};
 use wire::Uuid;
@@ -120,11 +121,12 @@ impl<'s, 'a> Mixed<'s, 'a> {
         if order.iter().all(|it| self.free[*it] == 0) {
             return;
         }
-        let mut queues: Table<Subscription, Vec<_>> = Table::filled(self.spec.subscribed().len(), Vec::new());
+        let mut members_of: Table<Subscription, Vec<Load>> =
+            Table::filled(self.spec.subscribed().len(), Vec::new());
         for (member, subscriber) in (0..).map(Member).zip(self.spec.members.rows()) {
-            queues[subscriber.subscription].push(Reverse(Load::new(self.size[member], member)));
+            members_of[subscriber.subscription].push(Load::new(self.size[member], member));
         }
-        let queues = queues.into_rows().into_iter().map(BinaryHeap::from).collect();
+        let queues = members_of.into_rows().into_iter().map(Queue::new).collect();
         let mut filling = Filling { queues: Table::new(queues), ..Filling::default() };
         for place in order.iter().filter(|it| self.free[**it] > 0) {
             let subscriptions = &self.kinds.subscriptions[self.kinds.of[*place]];
@@ -138,7 +140,7 @@ impl<'s, 'a> Mixed<'s, 'a> {
                     self.is_changed[member] = true;
                 }
             }
-            filling.end(self.spec, &self.size);
+            filling.end(&self.size);
         }
     }
 
@@ -272,11 +274,11 @@ fn signed(id: Uuid) -> (i64, i64) {
 /// many or fewer get one, in the order of what they had at the beginning.
 #[derive(Default)]
 struct Filling {
-    queues: Table<Subscription, BinaryHeap<Reverse<Load>>>,
+    queues: Table<Subscription, Queue>,
     /// The first of each queue of the topic.
     heads: BinaryHeap<Reverse<(Load, Subscription)>>,
     /// Who is out of the queues, in that order.
-    given: Vec<Member>,
+    given: Vec<(Turn, Subscription)>,
     /// The next of them in this round.
     next: usize,
     level: u32,
@@ -285,8 +287,10 @@ struct Filling {
 impl Filling {
     fn begin(&mut self, subscriptions: &[Subscription]) {
         self.heads.clear();
-        let head = |it: &Subscription| Some(Reverse((self.queues[*it].peek()?.0, *it)));
-        self.heads.extend(subscriptions.iter().filter_map(head));
+        for subscription in subscriptions {
+            let head = self.queues[*subscription].first().map(|it| Reverse((it, *subscription)));
+            self.heads.extend(head);
+        }
         self.level = self.heads.peek().map_or(0, |it| it.0.0.size());
         self.next = 0;
     }
@@ -294,12 +298,12 @@ impl Filling {
     /// Who gets the next one.
     fn least(&mut self, size: &mut Table<Member, u32>) -> Option<Member> {
         let member = loop {
-            if let Some(member) = self.given.get(self.next) {
-                break *member;
+            if let Some((turn, _)) = self.given.get(self.next) {
+                break turn.member;
             }
-            if let Some(member) = self.pull() {
-                self.given.push(member);
-                break member;
+            if let Some((turn, subscription)) = self.pull() {
+                self.given.push((turn, subscription));
+                break turn.member;
             }
             if self.given.is_empty() {
                 return None;
@@ -313,25 +317,25 @@ impl Filling {
     }
 
     /// The next who had no more than the level.
-    fn pull(&mut self) -> Option<Member> {
+    fn pull(&mut self) -> Option<(Turn, Subscription)> {
         let mut head = self.heads.peek_mut()?;
         let Reverse((load, subscription)) = *head;
         if load.size() > self.level {
             return None;
         }
         let queue = &mut self.queues[subscription];
-        queue.pop();
-        match queue.peek() {
-            Some(next) => *head = Reverse((next.0, subscription)),
+        let turn = queue.pop()?;
+        match queue.first() {
+            Some(next) => *head = Reverse((next, subscription)),
             None => drop(PeekMut::pop(head)),
         }
-        Some(load.member())
+        Some((turn, subscription))
     }
 
-    /// Back into the queues.
-    fn end(&mut self, spec: &PartitionSpec<'_>, size: &Table<Member, u32>) {
-        for member in self.given.drain(..) {
-            self.queues[spec.members[member].subscription].push(Reverse(Load::new(size[member], member)));
+    /// Back into the queues: each has as many as the level or one more, and nobody in them has fewer.
+    fn end(&mut self, size: &Table<Member, u32>) {
+        for (turn, subscription) in self.given.drain(..) {
+            self.queues[subscription].push(turn, size[turn.member], self.level);
         }
     }
 }
