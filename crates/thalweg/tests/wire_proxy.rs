@@ -18,10 +18,10 @@ use client::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 use wire::batch::BatchBuilder;
 use wire::{
-    ApiVersionsRequest, CreateTopicsRequest, DescribeClusterRequest, ErrorCode, FetchRequest, FetchResponse,
-    FindCoordinatorRequest, HeartbeatRequest, InitProducerIdRequest, JoinGroupRequest, ListOffsetsRequest,
-    MetadataRequest, MetadataResponse, OffsetCommitRequest, OffsetFetchRequest, ProduceRequest, Records,
-    SyncGroupRequest, Uuid, chunk, frame,
+    ApiVersionsRequest, CreateTopicsRequest, DescribeClusterRequest, EndTxnRequest, ErrorCode, FetchRequest,
+    FetchResponse, FindCoordinatorRequest, HeartbeatRequest, InitProducerIdRequest, JoinGroupRequest,
+    ListOffsetsRequest, MetadataRequest, MetadataResponse, OffsetCommitRequest, OffsetFetchRequest,
+    ProduceRequest, Records, SyncGroupRequest, Uuid, chunk, frame,
 };
 
 /// A path that is removed at the end.
@@ -81,6 +81,7 @@ impl Running {
         command.args(["--override", &format!("log.dirs={}", directory.text())]);
         command.args(["--override", "group.initial.rebalance.delay.ms=0"]);
         command.args(["--override", "offsets.topic.num.partitions=2"]);
+        command.args(["--override", "transaction.state.log.num.partitions=2"]);
         command.stderr(Stdio::null());
         Self::start(command, "address")
     }
@@ -165,10 +166,20 @@ fn fetch(topic_id: Uuid, from: i64) -> FetchRequest {
     }
 }
 
-async fn create_topic(broker: &mut Connection, name: &str) -> Uuid {
-    use wire::create_topics::request::CreatableTopic;
-    let topic =
-        CreatableTopic { name: name.into(), num_partitions: 1, replication_factor: 1, ..Default::default() };
+async fn create_topic(broker: &mut Connection, name: &str, times: &str) -> Uuid {
+    use wire::create_topics::request::{CreatableTopic, CreatableTopicConfig};
+    let config = CreatableTopicConfig {
+        name: "message.timestamp.type".into(),
+        value: Some(times.into()),
+        ..Default::default()
+    };
+    let topic = CreatableTopic {
+        name: name.into(),
+        num_partitions: 1,
+        replication_factor: 1,
+        configs: vec![config],
+        ..Default::default()
+    };
     let request = CreateTopicsRequest { topics: vec![topic], timeout_ms: 5000, ..Default::default() };
     let created = broker.call(7, &request).await.unwrap().topics.remove(0);
     assert_eq!(created.error_code, ErrorCode::NONE);
@@ -189,7 +200,7 @@ async fn conversation(address: &str) -> MetadataResponse {
         )
         .await
         .unwrap();
-    let topic_id = create_topic(&mut broker, "t").await;
+    let topic_id = create_topic(&mut broker, "t", "CreateTime").await;
     let metadata = broker.call(12, &MetadataRequest { topics: None, ..Default::default() }).await.unwrap();
     let request = InitProducerIdRequest { transaction_timeout_ms: 60_000, ..Default::default() };
     let producer = broker.call(4, &request).await.unwrap();
@@ -353,6 +364,73 @@ fn recorded_decoded_and_replayed() {
     assert!(text(&done.stdout).contains("CreateTopics v7 c=2 Topics[0].ErrorCode: 0 recorded, 36 now"));
     // What a killed proxy leaves is read up to there.
     assert!(text(&done.stderr).contains("ends within a line"), "{}", text(&done.stderr));
+}
+
+/// Asks until the coordinator of transactional ids is there, so that nothing of that is recorded.
+async fn transactional_producer(broker: &mut Connection) -> (i64, i16) {
+    let find =
+        FindCoordinatorRequest { key_type: 1, coordinator_keys: vec!["x".into()], ..Default::default() };
+    while broker.call(4, &find).await.unwrap().coordinators[0].error_code != ErrorCode::NONE {}
+    let request = InitProducerIdRequest {
+        transactional_id: Some("x".into()),
+        transaction_timeout_ms: 60_000,
+        producer_id: -1,
+        producer_epoch: -1,
+        ..Default::default()
+    };
+    loop {
+        let answer = broker.call(5, &request).await.unwrap();
+        if answer.error_code == ErrorCode::NONE {
+            return (answer.producer_id, answer.producer_epoch);
+        }
+    }
+}
+
+/// A batch in a transaction that is committed, and one that gets its time from the broker; both are read.
+async fn writes_that_the_broker_stamps(address: &str) {
+    let mut broker = connect(address).await;
+    let plain = create_topic(&mut broker, "plain", "CreateTime").await;
+    let stamped = create_topic(&mut broker, "stamped", "LogAppendTime").await;
+    let (producer_id, producer_epoch) = transactional_producer(&mut broker).await;
+    let batch = BatchBuilder::new().producer(producer_id, producer_epoch, 0).transactional();
+    let batch = batch.timestamp(1_700_000_000_000).push(None, Some(b"in a transaction")).build();
+    let request =
+        ProduceRequest { transactional_id: Some("x".into()), ..produce("plain", plain, 12, -1, batch) };
+    let produced = broker.call(12, &request).await.unwrap();
+    assert_eq!(produced.responses[0].partition_responses[0].error_code, ErrorCode::NONE);
+    let end = EndTxnRequest {
+        transactional_id: "x".into(),
+        producer_id,
+        producer_epoch,
+        committed: true,
+        ..Default::default()
+    };
+    assert_eq!(broker.call(5, &end).await.unwrap().error_code, ErrorCode::NONE);
+    let batch = BatchBuilder::new().timestamp(1_700_000_000_000).push(None, Some(b"plain")).build();
+    broker.call(12, &produce("stamped", stamped, 12, -1, batch)).await.unwrap();
+    for (topic, batches) in [(plain, 2), (stamped, 1)] {
+        // Nothing of a transaction is read before its marker is there.
+        let request = FetchRequest { isolation_level: 1, max_wait_ms: 30_000, ..fetch(topic, 0) };
+        let fetched = broker.call(16, &request).await.unwrap();
+        let records = fetched.responses[0].partitions[0].records.as_ref().unwrap().bytes();
+        assert_eq!(wire::batch::Batches::new(records).count(), batches);
+    }
+}
+
+/// Times that the broker wrote, into markers and where a topic wants it, are those of another broker or moment.
+#[test]
+fn times_of_the_broker_are_no_difference() {
+    let (first, second, file) = (Path::new("broker"), Path::new("broker"), Path::new("recording"));
+    let (broker, other) = (Running::broker(&first), Running::broker(&second));
+    for address in [&broker.address, &other.address] {
+        wait(async { transactional_producer(&mut connect(address).await).await });
+    }
+    let proxy = Running::proxy(&broker.address, &["--record", &file.text()]);
+    wait(writes_that_the_broker_stamps(&proxy.address));
+    proxy.end();
+    let done = run(&["wire", "replay", &file.text(), "--to", &other.address, "--compare"]);
+    assert_eq!(done.status.code(), Some(0), "{}{}", text(&done.stdout), text(&done.stderr));
+    assert!(text(&done.stdout).contains(" 0 differ"), "{}", text(&done.stdout));
 }
 
 /// Several brokers: each gets a listener, and the ports that clients are told lead to them.

@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use wire::base64;
-use wire::batch::{Batch, Batches, TimestampType};
+use wire::batch::control::Control;
+use wire::batch::{Batch, Batches, Record, TimestampType};
 use wire::json::{self, Json};
 use wire::table::{self, Field, Struct, Type};
 
@@ -179,7 +180,8 @@ impl Comparison<'_> {
         }
     }
 
-    /// Leader epoch and checksum are the broker's own; times are only if the broker set them.
+    /// Leader epoch and checksum are the broker's own; times are only if the broker set them: those of a batch with
+    /// log append time, and of a control batch, which no client writes.
     fn batch(&mut self, recorded: &Batch, now: &Batch) {
         let producer = |it: &Batch| Json::Int(it.header.producer_id);
         if !self.ids.learn(Realm::Producer, &producer(recorded), &producer(now)) {
@@ -187,8 +189,7 @@ impl Comparison<'_> {
                 this.differ(&producer(recorded).to_string(), &producer(now).to_string());
             });
         }
-        let stamped = |it: &Batch| it.header.attributes.timestamp_type() == TimestampType::LogAppendTime;
-        let masked = stamped(recorded) && stamped(now);
+        let masked = is_stamped(recorded) && is_stamped(now);
         let times =
             |it: &Batch| if masked { (0, 0) } else { (it.header.base_timestamp, it.header.max_timestamp) };
         let fields = |it: &Batch| {
@@ -209,11 +210,53 @@ impl Comparison<'_> {
                 self.at(name, |this| this.differ(&before.to_string(), &after.to_string()));
             }
         }
-        if recorded.payload() != now.payload() {
-            let text = |it: &Batch| format!("{} bytes of records", it.payload().len());
-            self.at("records", |this| this.differ(&text(recorded), &text(now)));
+        if recorded.payload() == now.payload() {
+            return;
+        }
+        let (before, after) = (markers(recorded), markers(now));
+        if before.is_none() || before != after {
+            let plain = |it: &Batch| format!("{} bytes of records", it.payload().len());
+            let text = |it: &Batch, markers| named(markers).unwrap_or_else(|| plain(it));
+            self.at("records", |this| this.differ(&text(recorded, before), &text(now, after)));
         }
     }
+}
+
+/// Whether the broker wrote the times of a batch.
+fn is_stamped(batch: &Batch) -> bool {
+    let attributes = batch.header.attributes;
+    attributes.is_control() || attributes.timestamp_type() == TimestampType::LogAppendTime
+}
+
+/// The records of a control batch without what is the broker's own: their times, and the epoch of the coordinator that
+/// wrote them, which grows with every start of a broker. Nothing for other batches, and what can't be read as markers.
+fn markers(batch: &Batch) -> Option<Vec<(Control, Record)>> {
+    /// Where the epoch stands in the value: behind the version.
+    const EPOCH: std::ops::Range<usize> = 2..6;
+    if !batch.header.attributes.is_control() {
+        return None;
+    }
+    let marker = |record: Record| {
+        let control = match Control::parse(&record).ok()? {
+            Control::Commit { .. } => Control::Commit { coordinator_epoch: 0 },
+            Control::Abort { .. } => Control::Abort { coordinator_epoch: 0 },
+            Control::Other(_) => return None,
+        };
+        let mut value = record.value.as_deref().unwrap_or_default().to_vec();
+        value.get_mut(EPOCH)?.fill(0);
+        Some((control, Record { timestamp: 0, value: Some(value.into()), ..record }))
+    };
+    batch.records().ok()?.map(|it| marker(it.ok()?)).collect()
+}
+
+/// What markers say, in words.
+fn named(markers: Option<Vec<(Control, Record)>>) -> Option<String> {
+    let word = |it: &(Control, Record)| match it.0 {
+        Control::Commit { .. } => "commit",
+        Control::Abort { .. } => "abort",
+        Control::Other(_) => "other",
+    };
+    Some(markers?.iter().map(word).collect::<Vec<_>>().join(", "))
 }
 
 /// The keys by which elements are met, unless one of them is an id that has another name now.
@@ -238,6 +281,7 @@ fn batches(value: &Json) -> Option<Vec<Batch>> {
 #[cfg(test)]
 mod tests {
     use wire::batch::BatchBuilder;
+    use wire::batch::control::marker;
     use wire::fetch::response::{FetchableTopicResponse, PartitionData};
     use wire::metadata::response::{MetadataResponseBroker, MetadataResponseTopic};
     use wire::{
@@ -321,6 +365,44 @@ mod tests {
         let expected =
             "Responses[0].Partitions[0].Records[0].records: 12 bytes of records -> 12 bytes of records";
         assert_eq!(found, [expected]);
+    }
+
+    /// Markers and log append times have the times of the broker; create times are the client's.
+    #[test]
+    fn times_of_batches_by_who_wrote_them() {
+        let with = |batch: Bytes| {
+            let partition = PartitionData { records: Some(Records::from(batch)), ..Default::default() };
+            let topic = FetchableTopicResponse { partitions: vec![partition], ..Default::default() };
+            FetchResponse { responses: vec![topic], ..Default::default() }
+        };
+        let found = |before: Bytes, after: Bytes| {
+            let at = "Responses[0].Partitions[0].Records[0].";
+            let found = differences(&with(before), &with(after), 17, &mut Ids::default());
+            found.iter().map(|it| it.replace(at, "")).collect::<Vec<_>>()
+        };
+        assert_eq!(found(marker(5, 0, true, 3, 1_000), marker(7, 0, true, 4, 2_000)), [""; 0]);
+        assert_eq!(
+            found(marker(5, 0, true, 3, 1_000), marker(5, 1, true, 3, 1_000)),
+            ["producerEpoch: 0 -> 1"]
+        );
+        assert_eq!(
+            found(marker(5, 0, true, 3, 1_000), marker(5, 0, false, 3, 1_000)),
+            ["records: commit -> abort"]
+        );
+        let at = |kind, time| {
+            BatchBuilder::new().timestamp_type(kind).timestamp(time).push(None, Some(b"v")).build()
+        };
+        let (create, append) = (TimestampType::CreateTime, TimestampType::LogAppendTime);
+        assert_eq!(found(at(append, 1_000), at(append, 2_000)), [""; 0]);
+        let times = ["baseTimestamp: 1000 -> 2000", "maxTimestamp: 1000 -> 2000"];
+        assert_eq!(found(at(create, 1_000), at(create, 2_000)), times);
+        // Who of the two set the time is something that the client sees.
+        assert_eq!(found(at(create, 1_000), at(append, 1_000)), ["attributes: 0 -> 8"]);
+        // A batch is only a marker if both say so.
+        let data = BatchBuilder::new().producer(5, 0, -1).transactional().timestamp(2_000);
+        let found = found(marker(5, 0, true, 3, 1_000), data.push(None, Some(b"v")).build());
+        assert_eq!(found.len(), 4, "{found:?}");
+        assert!(found[3].starts_with("records: commit -> 8 bytes of records"), "{found:?}");
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(super) enum Meaning {
     /// It has to be equal.
     Plain,
     Id(Realm),
-    /// Times: present or absent on both sides.
+    /// Times, and epochs that grow with every start of a broker: present or absent on both sides.
     Time,
     /// It depends on where the broker runs, or is a text for people.
     Masked,
@@ -55,6 +55,7 @@ pub(super) fn meaning(field: &Field) -> Meaning {
         "LeaderEpoch" | "CurrentLeaderEpoch" | "CommittedLeaderEpoch" | "LastFetchedEpoch" => {
             return Meaning::Id(Realm::LeaderEpoch);
         }
+        "CoordinatorEpoch" => return Meaning::Time,
         _ => {}
     }
     match (field.ty, field.entity) {
