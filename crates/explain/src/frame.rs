@@ -8,9 +8,11 @@ use wire::tables::{REQUEST_HEADER, RESPONSE_HEADER};
 
 use crate::node::{Category, Direction, Explained, Id, Mode, Value, What};
 use crate::scan::{Scan, Step};
+use crate::secrets::holds_secrets;
 use crate::{Api, Lookup, Options};
 
 const API_VERSIONS: i16 = 18;
+pub(crate) const SASL_AUTHENTICATE: i16 = 36;
 const UNSUPPORTED_VERSION: [u8; 2] = 35_i16.to_be_bytes();
 
 /// The header of a request in this version; of ApiVersions also beyond the known versions (KIP-511).
@@ -38,6 +40,11 @@ pub fn key_and_version(frame: &[u8]) -> Option<(i16, i16)> {
 pub fn begins_as_request(frame: &[u8]) -> bool {
     const VERSION_MAX: i16 = 32;
     let version = key_and_version(frame).map_or(-1, |it| it.1);
+    (0..=VERSION_MAX).contains(&version) && has_client_id(frame)
+}
+
+/// Whether a frame has a client id where requests have it: text, or null.
+fn has_client_id(frame: &[u8]) -> bool {
     let length = frame.get(12..).and_then(<[u8]>::first_chunk).map(|it| i16::from_be_bytes(*it));
     let id = match length.map(usize::try_from) {
         Some(Ok(length)) => frame.get(14..14 + length),
@@ -45,7 +52,24 @@ pub fn begins_as_request(frame: &[u8]) -> bool {
         Some(Err(_)) | None => None,
     };
     let id = id.and_then(|it| std::str::from_utf8(it).ok());
-    (0..=VERSION_MAX).contains(&version) && id.is_some_and(|it| !it.chars().any(char::is_control))
+    id.is_some_and(|it| !it.chars().any(char::is_control))
+}
+
+/// Whether a frame begins as a request of `SaslAuthenticate` in whatever version, also in one that nobody knows.
+#[must_use]
+pub fn begins_as_authentication(frame: &[u8]) -> bool {
+    key_and_version(frame).is_some_and(|it| it.0 == SASL_AUTHENTICATE) && has_client_id(frame)
+}
+
+/// Whether bytes are frames in a row, of which one begins as a request of `SaslAuthenticate`. The last one may be cut off.
+#[must_use]
+pub fn are_frames_of_authentication(bytes: &Bytes) -> bool {
+    let is_whole = |frame: &Bytes| {
+        let size = frame.first_chunk().map(|it| i32::from_be_bytes(*it));
+        size.and_then(|it| usize::try_from(it).ok()).is_some_and(|it| Some(it) == frame.len().checked_sub(4))
+    };
+    split(bytes).all(|it| is_whole(&it) || begins_as_request(&it))
+        && split(bytes).any(|it| begins_as_authentication(&it))
 }
 
 /// The correlation id of a frame that begins with its size.
@@ -90,14 +114,25 @@ struct Found {
     header_version: Option<i16>,
 }
 
+/// A version that nobody knows of a message with secrets: whatever stands behind the fields that every header has, it is
+/// not shown, not even as tags.
+fn is_opaque(message: &Message, version: i16, options: &Options) -> bool {
+    !options.show_secrets && holds_secrets(message) && !message.versions.contains(version)
+}
+
+/// The version in which the header of a request is read.
+fn readable_request_header(api: Option<&Api>, version: i16, options: &Options) -> i16 {
+    match api {
+        Some(api) if !is_opaque(api.request, version, options) => request_header_version(api, version),
+        Some(_) | None => 1,
+    }
+}
+
 pub(crate) fn request(frame: &Bytes, mode: Mode, options: &Options) -> Explained {
     let lookup = Lookup::of(options);
     let (key, version) = key_and_version(frame).unzip();
     let api = key.and_then(|key| lookup.api_by_key(key));
-    let header_version = match (api, version) {
-        (Some(api), Some(version)) => Some(request_header_version(&api, version)),
-        (_, _) => Some(1),
-    };
+    let header_version = Some(readable_request_header(api.as_ref(), version.unwrap_or(-1), options));
     let message = api.map(|it| it.request);
     let name = message.map_or("request", |it| it.name);
     let found = Found { api, message, version, header_version };
@@ -105,7 +140,8 @@ pub(crate) fn request(frame: &Bytes, mode: Mode, options: &Options) -> Explained
 }
 
 pub(crate) fn response(frame: &Bytes, api: Api, version: i16, mode: Mode, options: &Options) -> Explained {
-    let header_version = response_header_version(&api, version);
+    let opaque = is_opaque(api.response, version, options);
+    let header_version = if opaque { 0 } else { response_header_version(&api, version) };
     let version = answered_version(frame, &api, version);
     let found = Found {
         api: Some(api),
@@ -262,12 +298,16 @@ impl Scan<'_> {
     }
 
     fn request_header(&mut self, api: Option<&Api>, version: i16) -> Step<()> {
-        let header_version = api.map_or(1, |api| request_header_version(api, version));
+        let header_version = readable_request_header(api, version, self.options);
         self.header_at = self.at;
         let category = std::mem::replace(&mut self.category, Category::RpcHeader);
         let before = self.enter("Header");
         let flexible = if header_version == 2 { "flexible" } else { "not flexible" };
-        let words = format!("request header; {header_version}, since version {version} is {flexible}");
+        let words = if api.is_some_and(|api| is_opaque(api.request, version, self.options)) {
+            "request header; what is behind it may be a secret".to_owned()
+        } else {
+            format!("request header; {header_version}, since version {version} is {flexible}")
+        };
         self.open(format!("RequestHeader v{header_version}"), "", words);
         let start = self.at;
         let key = self.i16()?;
@@ -350,7 +390,11 @@ impl Scan<'_> {
         self.message = Some(api.response);
         self.header_at = self.at;
         let header_version = response_header_version(api, version);
-        self.response_header(header_version, response_header_words(api, version, header_version))?;
+        if is_opaque(api.response, version, self.options) {
+            self.response_header(0, "response header; what is behind it may be a secret")?;
+        } else {
+            self.response_header(header_version, response_header_words(api, version, header_version))?;
+        }
         self.category = Category::ResponseBody;
         if !api.response.versions.contains(version) {
             let found = format!("{} has no version {version}; valid: {}", api.name(), api.response.versions);

@@ -412,8 +412,7 @@ impl<'a> Scan<'a> {
     pub(crate) fn rest(&mut self, name: &'static str) {
         let (start, end) = (self.at, self.end);
         let value = Value::Bytes(self.advance(end - start));
-        let secret = self.message.is_some_and(crate::secrets::holds_secrets);
-        let value = if secret { self.conceal(value) } else { value };
+        let value = self.conceal_unknown(value);
         let before = self.enter(name);
         self.leaf(start, name, "bytes", value, "", "");
         self.leave(before);
@@ -433,6 +432,11 @@ impl<'a> Scan<'a> {
         } else if let Some(open) = self.open.last_mut() {
             open.diagnostics.append(&mut self.pending);
         }
+    }
+
+    /// Bytes up to the cursor that nobody can read: in a message with secrets they may be one.
+    pub(crate) fn conceal_unknown(&mut self, value: Value) -> Value {
+        if self.message.is_some_and(crate::secrets::holds_secrets) { self.conceal(value) } else { value }
     }
 
     /// A secret that ends where the cursor is: its bytes are not shown unless that is wanted.

@@ -6,7 +6,9 @@ use bytes::Bytes;
 use wire::Uuid;
 
 use crate::candidates::{Candidate, candidates};
-use crate::frame::{begins_as_request, correlation_id, key_and_version, token};
+use crate::frame::{
+    SASL_AUTHENTICATE, begins_as_authentication, begins_as_request, correlation_id, key_and_version, token,
+};
 use crate::node::{Diagnostic, Direction, Explained, Id, Severity, Value};
 use crate::{Api, Lookup, Options, request, response};
 
@@ -25,6 +27,8 @@ pub struct Hint {
     /// For a response whose request is not among the frames.
     pub api: Option<Api>,
     pub version: Option<i16>,
+    /// Somebody took them for a body, so it is said of those with a secret why they are not read so.
+    pub body: bool,
 }
 
 /// A conversation.
@@ -70,6 +74,8 @@ impl Session {
             self.tokens |= key_and_version(frame) == Some((SASL_HANDSHAKE, 0)) && begins_as_request(frame);
             if let Some(secret) = self.secret(frame, &found.explained) {
                 found = secret.into();
+            } else if self.hint.body && is_request(&found.explained) && !found.explained.hidden.is_empty() {
+                found.explained = instead(found.explained, "its own header");
             }
         }
         // A token that is read as something else may leave bytes over.
@@ -87,8 +93,8 @@ impl Session {
         if self.options.show_secrets {
             return None;
         }
-        let is_request = found.what == crate::What::Frame(Direction::Request);
-        if !is_request && begins_as_request(frame) {
+        let is_request = is_request(found);
+        if !is_request && (begins_as_request(frame) || self.authenticates(frame)) {
             let own = request(frame, &self.options);
             if !own.hidden.is_empty() {
                 return Some(instead(own, "its own header"));
@@ -102,6 +108,13 @@ impl Session {
         }
         let answer = response(frame, asked.0, asked.1, &self.options);
         (!answer.hidden.is_empty()).then(|| instead(answer, "the request before it"))
+    }
+
+    /// Whether it is a request to authenticate, in whatever version. A correlation id may look like one, that of an answer
+    /// which reads well.
+    fn authenticates(&self, frame: &Bytes) -> bool {
+        let is_answer = || self.answer(frame).is_some_and(|it| !it.has_errors());
+        begins_as_authentication(frame) && !is_answer()
     }
 
     /// A frame that may be either: what reads without an error.
@@ -152,14 +165,23 @@ impl Session {
     }
 
     /// The answer to a request that waits.
-    fn answer(&mut self, frame: &Bytes) -> Option<Explained> {
+    fn answer(&self, frame: &Bytes) -> Option<Explained> {
         let id = correlation_id(frame, Direction::Response)?;
         let (key, version) = *self.waiting.get(&id)?;
         Some(response(frame, key, version, &self.options))
     }
 
     fn lone(&self, frame: &Bytes) -> Explanation {
-        let candidates = candidates(frame, &self.options);
+        let mut candidates = candidates(frame, &self.options);
+        // What may be a secret is not shown because it may be something else too.
+        let is_secret = |it: &Candidate| {
+            it.api.key == SASL_AUTHENTICATE
+                && !response(frame, it.api.key, it.version, &self.options).hidden.is_empty()
+        };
+        if let Some(place) = candidates.iter().position(is_secret) {
+            let secret = candidates.remove(place);
+            candidates.insert(0, secret);
+        }
         let explained = match candidates.first() {
             Some(best) => {
                 let mut explained = response(frame, best.api.key, best.version, &self.options);
@@ -209,6 +231,10 @@ impl Session {
 fn reads_well(found: &Explanation, whole: bool) -> bool {
     let bad = |it: &Diagnostic| it.severity == Severity::Error || (whole && it.id == Id::Trailing);
     found.candidates.is_empty() && !found.explained.diagnostics().into_iter().any(bad)
+}
+
+fn is_request(explained: &Explained) -> bool {
+    explained.what == crate::What::Frame(Direction::Request)
 }
 
 /// Says why a frame was not read as somebody wanted.

@@ -43,6 +43,8 @@ impl Scan<'_> {
 
     /// A message that stands alone; its version comes from who asks.
     pub(crate) fn body_of(&mut self, table: &'static Message, version: i16) -> Step<()> {
+        // What is left over of a message with secrets may be one.
+        self.message = Some(table);
         if !table.versions.contains(version) {
             let found = format!("{} has no version {version}; valid: {}", table.name, table.versions);
             return self.stop(Id::Version, self.at, found);
@@ -388,7 +390,8 @@ impl Scan<'_> {
         if count > 0 {
             let bytes = self.slice(start..self.at);
             self.remark(Id::UnknownTag, start, format!("{count} more tags, {} bytes", bytes.len()));
-            self.leaf(start, MORE_TAGS, "bytes", Value::Bytes(bytes), format!("{count} tags"), "");
+            let value = self.conceal_unknown(Value::Bytes(bytes));
+            self.leaf(start, MORE_TAGS, "bytes", value, format!("{count} tags"), "");
             self.settle();
         }
         self.leave(before);
@@ -437,6 +440,7 @@ impl Scan<'_> {
             }
             None => {
                 let value = Value::Bytes(self.advance(size));
+                let value = self.conceal_unknown(value);
                 self.remark(Id::UnknownTag, start, format!("tag {tag} of {size} bytes"));
                 if size > 0 {
                     self.leaf(start, format!("unknown[{tag}]"), "bytes", value, "", "");

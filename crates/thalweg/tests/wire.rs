@@ -122,6 +122,30 @@ fn decode() {
     assert!(text(&record.stdout).contains("StreamsGroupMetadataKey struct"), "{}", text(&record.stderr));
 }
 
+/// wire.md 15: what is said to be a body but is a whole frame of a password is read as that frame, unless secrets are
+/// wanted; so is one of a version that does not exist.
+#[test]
+fn passwords_of_what_is_no_body() {
+    // SaslAuthenticate v0 and v99, client id "c", "\0user\0hunter2".
+    let secret = "00757365720068756e74657232";
+    for version in ["0000", "0063"] {
+        let frame = format!("0000001c0024{version}0000000700016300 00000d{secret}").replace(' ', "");
+        for form in ["text", "json"] {
+            let body = ["decode", "--body", "--api", "Heartbeat", "--version", "0", "-o", form, &frame];
+            for arguments in [&body[..], &["decode", "-o", form, &format!("{frame}{REQUEST}")]] {
+                let done = wire(arguments);
+                let out = text(&done.stdout).replace(' ', "");
+                assert!(out.contains("SaslAuthenticate"), "{out}");
+                assert!(!out.contains("68756e") && !out.contains("hunter"), "{out}");
+            }
+        }
+        let done = wire(&["decode", "--body", "--api", "Heartbeat", "--version", "0", &frame]);
+        assert!(text(&done.stdout).contains("as its own header says"), "{}", text(&done.stdout));
+        let shown = wire(&["decode", "--body", "--api", "Heartbeat", "--show-secrets", &frame]);
+        assert!(text(&shown.stdout).contains("HeartbeatRequest"), "{}", text(&shown.stdout));
+    }
+}
+
 /// Many frames are shown one by one: what is held is the input and one tree. The limit is of address space, of which the
 /// program itself takes half; the trees of all frames would not fit, less so as JSON.
 #[test]

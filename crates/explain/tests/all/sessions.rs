@@ -50,7 +50,7 @@ fn a_lone_response() {
         assert_eq!(found.explained.what, What::Frame(Direction::Response), "{id}");
     }
     // With the API said, nothing is guessed.
-    let hint = Hint { direction: None, api: Some(api), version: Some(0) };
+    let hint = Hint { api: Some(api), version: Some(0), ..Hint::default() };
     let found = Session::new(Options::default(), hint).explain(&frame, None);
     assert!(found.explained.diagnostics().is_empty() && found.candidates.is_empty());
 }
@@ -114,44 +114,72 @@ fn a_request_of_an_unknown_api() {
     }
 }
 
+/// A request in versions that do not exist: as it is, and with a body that begins as header tags do.
+fn unknown_versions(frame: &Bytes) -> Vec<(i16, Bytes)> {
+    let versions = [3, 9, 33, 99, i16::MAX, -1, i16::MIN];
+    let of = |version: i16| {
+        let [a, b] = version.to_be_bytes();
+        let mut plain = frame.to_vec();
+        plain[6..8].copy_from_slice(&[a, b]);
+        let tagged =
+            [b"\0\0\0\x19\0\x24", &[a, b][..], b"\0\0\0\x07\0\0\x01\x09\x0cAhunter22\0\0\0".as_slice()];
+        [(version, plain.into()), (version, tagged.concat().into())]
+    };
+    versions.into_iter().flat_map(of).collect()
+}
+
+const SECRET: &[u8] = b"\0user\0hunter22";
+
+fn build(json: &str) -> Bytes {
+    let document = wire::json::parse(json).unwrap();
+    explain::assemble::assemble(&document, &Default::default(), Lookup::default()).unwrap()
+}
+
+/// SaslAuthenticate with a password.
+fn asked(version: i16) -> Bytes {
+    let secret = wire::base64::encode(SECRET, wire::base64::STANDARD);
+    build(&format!(
+        r#"{{"api":"SaslAuthenticate","version":{version},"correlationId":7,"clientId":"c","body":{{"authBytes":"{secret}"}}}}"#
+    ))
+}
+
+fn answered() -> Bytes {
+    let secret = wire::base64::encode(SECRET, wire::base64::STANDARD);
+    build(&format!(
+        r#"{{"api":"SaslAuthenticate","version":2,"direction":"response","correlationId":7,
+        "body":{{"errorCode":0,"errorMessage":null,"authBytes":"{secret}","sessionLifetimeMs":0}}}}"#
+    ))
+}
+
+/// All that is shown.
+fn page(it: &explain::Explained) -> String {
+    explain::text::page(it, Default::default()) + &explain::json::page(it, &[], 0)
+}
+
+fn shows(page: &str) -> bool {
+    let secret = wire::base64::encode(SECRET, wire::base64::STANDARD);
+    ["hunter", "68 75 6e 74", "68756e74", &secret].iter().any(|it| page.contains(it))
+}
+
 /// wire.md 15: a wrong word about a frame does not show a password that its header, or the frame before it, tells of.
 #[test]
 fn secrets_of_other_names() {
-    let lookup = Lookup::default();
-    let api = |name: &str| lookup.api(name).unwrap();
-    let build = |json: &str| {
-        explain::assemble::assemble(&wire::json::parse(json).unwrap(), &Default::default(), lookup).unwrap()
-    };
-    let secret = wire::base64::encode(b"\0user\0hunter22", wire::base64::STANDARD);
-    let asked = |version: i16| {
-        build(&format!(
-            r#"{{"api":"SaslAuthenticate","version":{version},"correlationId":7,"clientId":"c","body":{{"authBytes":"{secret}"}}}}"#
-        ))
-    };
-    let answered = build(&format!(
-        r#"{{"api":"SaslAuthenticate","version":2,"direction":"response","correlationId":7,
-        "body":{{"errorCode":0,"errorMessage":null,"authBytes":"{secret}","sessionLifetimeMs":0}}}}"#
-    ));
-    let page = |it: &explain::Explained| {
-        explain::text::page(it, Default::default()) + &explain::json::page(it, &[], 0)
-    };
-    let shows =
-        |page: &str| ["hunter", "68 75 6e 74", "68756e74", &secret].iter().any(|it| page.contains(it));
+    let api = |name: &str| Lookup::default().api(name).unwrap();
     let hints =
         [("Metadata", 9), ("Heartbeat", 0), ("Produce", 9), ("ApiVersions", 0), ("SaslAuthenticate", 0)];
     for (name, version) in hints {
         for direction in [None, Some(Direction::Response), Some(Direction::Request)] {
-            let hint = Hint { direction, api: Some(api(name)), version: Some(version) };
+            let hint = Hint { direction, api: Some(api(name)), version: Some(version), ..Hint::default() };
             let mut session = Session::new(Options::default(), hint);
-            for frame in [&asked(2), &answered, &asked(0), &asked(2).slice(..26)] {
+            for frame in [&asked(2), &answered(), &asked(0), &asked(2).slice(..26)] {
                 let found = page(&session.explain(frame, None).explained);
                 assert!(!shows(&found), "{name} {direction:?}: {found}");
             }
-            // A version that nobody knows.
-            let mut later = asked(2).to_vec();
-            later[7] = 9;
-            let found = page(&session.explain(&Bytes::from(later), None).explained);
-            assert!(!shows(&found), "{name} {direction:?}: {found}");
+            // A version that nobody knows, with a body of whatever form.
+            for (version, frame) in unknown_versions(&asked(0)) {
+                let found = page(&session.explain(&frame, None).explained);
+                assert!(!shows(&found), "{name} {direction:?} {version}: {found}");
+            }
             // Tokens without a header.
             let mut session = Session::new(Options::default(), hint);
             session.explain(&Build::default().request(&api("SaslHandshake"), 0), None);
@@ -161,7 +189,8 @@ fn secrets_of_other_names() {
         }
     }
     // It is said why; and who wants to see it can.
-    let hint = Hint { direction: Some(Direction::Response), api: Some(api("Heartbeat")), version: Some(0) };
+    let direction = Some(Direction::Response);
+    let hint = Hint { direction, api: Some(api("Heartbeat")), version: Some(0), ..Hint::default() };
     let found = Session::new(Options::default(), hint).explain(&asked(2), None).explained;
     let words =
         "SaslAuthenticateRequest, as its own header says; with --show-secrets it is read as it was asked for";
@@ -173,6 +202,34 @@ fn secrets_of_other_names() {
     let found =
         Session::new(Options::default(), hint).explain(&Build::default().request(&api("Fetch"), 12), None);
     assert_eq!(found.explained.message.unwrap().name, "HeartbeatResponse");
+}
+
+/// wire.md 15: nor do versions and tags that nobody knows, a response alone, or what is behind the end of a body.
+#[test]
+fn secrets_where_nobody_expects_them() {
+    // Nobody says anything, and there is but one frame.
+    for (version, frame) in unknown_versions(&asked(0)) {
+        for found in [
+            explain::request(&frame, &Options::default()),
+            explain::response(&frame, 36, version, &Options::default()),
+            Session::default().explain(&frame, None).explained,
+        ] {
+            assert!(!shows(&page(&found)), "{version}: {}", page(&found));
+            assert!(found.diagnostics().iter().any(|it| it.id.as_str() == "E-VERSION"), "{}", page(&found));
+        }
+    }
+    let found = Session::default().explain(&answered(), None);
+    assert!(!shows(&page(&found.explained)) && found.candidates[0].api.key == 36, "{:?}", found.candidates);
+    // A body with more than its fields, and a header with tags that nobody knows.
+    let table = Lookup::default().message("SaslAuthenticateRequest").unwrap();
+    let body = Bytes::from([b"\0\0\0\x01x".as_slice(), SECRET].concat());
+    for version in [0, 99] {
+        let found = page(&explain::message(table, version, &body, &Options::default()));
+        assert!(!shows(&found), "{version}: {found}");
+    }
+    let tagged = b"\0\0\0\x1c\0\x24\0\x02\0\0\0\x07\0\0\x01\x09\x0d\0user\0hunter2\x01\0";
+    let found = page(&explain::request(&Bytes::from_static(tagged), &Options::default()));
+    assert!(found.contains("unknown[9] bytes = <13 bytes hidden>"), "{found}");
 }
 
 /// wire.md 1.6: produce without acks is not answered, so its correlation id matches nothing.
@@ -211,10 +268,6 @@ fn tokens() {
 #[test]
 fn topics_by_id() {
     let id = wire::Uuid([7; 16]);
-    let lookup = Lookup::default();
-    let build = |json: &str| {
-        explain::assemble::assemble(&wire::json::parse(json).unwrap(), &Default::default(), lookup).unwrap()
-    };
     let metadata = build(&format!(
         r#"{{"api":"Metadata","version":12,"direction":"response","correlationId":1,"body":{{"throttleTimeMs":0,"brokers":[],"clusterId":null,
         "controllerId":1,"topics":[{{"errorCode":0,"name":"__consumer_offsets","topicId":"{id}","isInternal":true,"partitions":[],

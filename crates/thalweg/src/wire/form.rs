@@ -7,7 +7,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 use clap::ValueEnum;
-use explain::frame::split;
+use explain::frame::{are_frames_of_authentication, split};
 use explain::input::{Encoding, bytes};
 use explain::session::{Explanation, Hint, Session};
 use explain::text::Style;
@@ -314,6 +314,9 @@ impl Reading {
         }
         let (bytes, options) = (self.source.bytes(&self.source.input)?, self.source.options()?);
         let lookup = self.source.drafted.lookup()?;
+        if self.body && !options.show_secrets && are_frames_of_authentication(&bytes) {
+            return Ok(Found::Frames { bytes, options, hint: Hint { body: true, ..Hint::default() } });
+        }
         if self.body {
             return Ok(Found::Few(vec![self.explain_body(&bytes, &options, lookup)?.into()]));
         }
@@ -324,7 +327,7 @@ impl Reading {
         if bytes.is_empty() {
             return Err(Failure::new(FAILED, "there are no bytes"));
         }
-        let hint = Hint { direction: self.sides.direction(), api, version: self.version };
+        let hint = Hint { direction: self.sides.direction(), api, version: self.version, body: false };
         Ok(Found::Frames { bytes, options, hint })
     }
 
