@@ -8,6 +8,7 @@
 //! * [`smallest`]: the smallest legal instance of any message.
 //! * [`session::Session`]: the frames of a connection, each response with its request.
 //! * [`text`], [`layout`], [`json`]: what is shown of it; [`assemble`]: JSON back to bytes.
+//! * [`is_secret`], [`holds_secrets`]: what is masked.
 //! * [`schema`], [`diff`]: fields of a message, and what changed between versions; [`check`]: files of vectors.
 
 pub mod assemble;
@@ -35,6 +36,7 @@ mod walk;
 
 pub use lookup::{Api, Lookup, NotFound, draft, drafts_with, version_of, versions_of};
 pub use node::{Category, Diagnostic, Direction, Explained, Id, Mode, Node, Severity, Value, What};
+pub use secrets::{holds_secrets, is_secret};
 pub use walk::type_name;
 
 use std::collections::BTreeMap;

@@ -1,8 +1,6 @@
 //! Which bytes are passwords, tokens and keys (wire.md 15): they are masked unless asked for.
 
-use wire::table::{Field, Message, Struct};
-
-use crate::embed::Context;
+use wire::table::{Field, Message};
 
 /// Message without its last word, and the field in it.
 const FIELDS: &[(&str, &str)] = &[
@@ -23,15 +21,17 @@ fn family(message: &Message) -> &str {
     name.strip_suffix("Request").or_else(|| name.strip_suffix("Response")).unwrap_or(name)
 }
 
-/// Whether a field of a message is a secret.
-pub(crate) fn is_secret(message: &Message, _within: &Struct, field: &Field, context: &Context) -> bool {
+/// Whether a field of a message is a secret. `name` is the value of the field called `Name` that stands before it.
+#[must_use]
+pub fn is_secret(message: &Message, field: &Field, name: &[u8]) -> bool {
     let family = family(message);
     FIELDS.contains(&(family, field.name))
-        || (field.name == "Value" && CONFIGS.contains(&family) && names_secret(context.name()))
+        || (field.name == "Value" && CONFIGS.contains(&family) && names_secret(name))
 }
 
 /// Whether undecoded bytes of a message may be secrets.
-pub(crate) fn holds_secrets(message: &Message) -> bool {
+#[must_use]
+pub fn holds_secrets(message: &Message) -> bool {
     let family = family(message);
     CONFIGS.contains(&family) || FIELDS.iter().any(|it| it.0 == family)
 }

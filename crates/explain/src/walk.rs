@@ -194,8 +194,7 @@ impl Scan<'_> {
     }
 
     pub(crate) fn is_secret(&self, field: &Field) -> bool {
-        let place = self.message.zip(self.structure);
-        place.is_some_and(|(message, it)| secrets::is_secret(message, it, field, &self.context))
+        self.message.is_some_and(|it| secrets::is_secret(it, field, self.context.name()))
     }
 
     fn read(&mut self, field: &'static Field, nullable: bool) -> Step<(Value, Text)> {

@@ -5,7 +5,7 @@ use wire::base64;
 use wire::batch::control::Control;
 use wire::batch::{Batch, Batches, Record, TimestampType};
 use wire::json::{self, Json};
-use wire::table::{self, Field, Struct, Type};
+use wire::table::{self, Field, Message, Struct, Type};
 
 use super::ids::{Ids, Meaning, Realm, meaning};
 use crate::wire::proxy::rewrite::{body_of_answer, version_of_answer};
@@ -24,21 +24,24 @@ pub(super) struct Difference {
     pub(super) now: String,
 }
 
-/// Compares two answers, which are frames without their sizes, and learns from them which id is which.
+/// Compares two answers, which are frames without their sizes, and learns from them which id is which. Secrets are told
+/// only if they are to be.
 pub(super) fn compare(
-    key: i16,
-    version: i16,
+    (key, version): (i16, i16),
     recorded: &Bytes,
     now: &Bytes,
     ids: &mut Ids,
+    show_secrets: bool,
 ) -> Vec<Difference> {
-    let mut comparison = Comparison { ids, path: String::new(), found: Vec::new() };
+    let (path, found, name) = (String::new(), Vec::new(), String::new());
+    let mut comparison = Comparison { ids, message: None, show_secrets, name, path, found };
     match (decode(key, version, recorded), decode(key, version, now)) {
         (Ok((table, before, old)), Ok((_, after, new))) => {
+            comparison.message = Some(table);
             if old != new {
                 comparison.differ(&format!("answered in version {old}"), &format!("in version {new}"));
             } else {
-                comparison.structure(table, old, &before, &after);
+                comparison.structure(&table.root, old, &before, &after);
             }
         }
         (Err(before), Err(after)) if before == after => {
@@ -55,7 +58,7 @@ pub(super) fn compare(
     comparison.found
 }
 
-type Decoded = (&'static Struct, Json, i16);
+type Decoded = (&'static Message, Json, i16);
 
 fn decode(key: i16, version: i16, answer: &Bytes) -> Result<Decoded, String> {
     let Some((_, table)) = table::api(key) else { return Err(format!("API {key} is not known")) };
@@ -66,11 +69,15 @@ fn decode(key: i16, version: i16, answer: &Bytes) -> Result<Decoded, String> {
     if reader.remaining() > 0 {
         return Err(format!("{} bytes behind the message", reader.remaining()));
     }
-    Ok((&table.root, json, version))
+    Ok((table, json, version))
 }
 
 struct Comparison<'a> {
     ids: &'a mut Ids,
+    message: Option<&'static Message>,
+    show_secrets: bool,
+    /// The last field called `Name`, then and now: that of a setting tells whether its value is a secret.
+    name: String,
     path: String,
     found: Vec<Difference>,
 }
@@ -87,6 +94,19 @@ impl Comparison<'_> {
         }
     }
 
+    /// A value in words, unless it is a secret.
+    fn told(&self, field: &Field, value: &Json) -> String {
+        let is_secret = |it| explain::is_secret(it, field, self.name.as_bytes());
+        let hidden = !self.show_secrets && *value != Json::Null && self.message.is_some_and(is_secret);
+        if hidden { "a secret".to_owned() } else { value.to_string() }
+    }
+
+    /// Several values of which one may be a secret.
+    fn told_whole(&self, value: &Json) -> String {
+        let hidden = !self.show_secrets && self.message.is_some_and(explain::holds_secrets);
+        if hidden { "with secrets".to_owned() } else { value.to_string() }
+    }
+
     fn at(&mut self, step: &str, then: impl FnOnce(&mut Self)) {
         let length = self.path.len();
         if !self.path.is_empty() && !step.starts_with('[') {
@@ -98,6 +118,11 @@ impl Comparison<'_> {
     }
 
     fn structure(&mut self, it: &'static Struct, version: i16, recorded: &Json, now: &Json) {
+        if let (Some(Json::String(before)), Some(Json::String(after))) =
+            (recorded.get("name"), now.get("name"))
+        {
+            self.name = format!("{before} {after}");
+        }
         for field in it.fields.iter().filter(|it| it.versions.contains(version)) {
             let (before, after) = (recorded.get(field.json), now.get(field.json));
             if before.is_none() && after.is_none() {
@@ -110,8 +135,10 @@ impl Comparison<'_> {
         }
         let unknown = json::UNKNOWN_TAGS;
         if recorded.get(unknown) != now.get(unknown) {
-            let text = |it: &Json| it.get(unknown).map_or_else(|| "none".to_owned(), Json::to_string);
-            self.at(unknown, |this| this.differ(&text(recorded), &text(now)));
+            let text =
+                |it: &Json| it.get(unknown).map_or_else(|| "none".to_owned(), |it| self.told_whole(it));
+            let (before, after) = (text(recorded), text(now));
+            self.at(unknown, |this| this.differ(&before, &after));
         }
     }
 
@@ -138,7 +165,8 @@ impl Comparison<'_> {
             let found = place.and_then(|place| Some((place, now.get(place)?)));
             let Some((place, after)) = found else {
                 if recorded.len() == now.len() {
-                    self.at(&format!("[{i}]"), |this| this.differ(&before.to_string(), "not there"));
+                    let before = self.told_whole(before);
+                    self.at(&format!("[{i}]"), |this| this.differ(&before, "not there"));
                 }
                 continue;
             };
@@ -160,7 +188,8 @@ impl Comparison<'_> {
             Meaning::Records => return self.records(recorded, now),
         };
         if !equal {
-            self.differ(&recorded.to_string(), &now.to_string());
+            let (before, after) = (self.told(field, recorded), self.told(field, now));
+            self.differ(&before, &after);
         }
     }
 
@@ -282,10 +311,12 @@ fn batches(value: &Json) -> Option<Vec<Batch>> {
 mod tests {
     use wire::batch::BatchBuilder;
     use wire::batch::control::marker;
+    use wire::describe_configs::response::{DescribeConfigsResourceResult, DescribeConfigsResult};
     use wire::fetch::response::{FetchableTopicResponse, PartitionData};
     use wire::metadata::response::{MetadataResponseBroker, MetadataResponseTopic};
     use wire::{
-        ErrorCode, FetchResponse, JoinGroupResponse, MetadataResponse, Records, Response, Uuid, chunk, frame,
+        DescribeConfigsResponse, ErrorCode, FetchResponse, JoinGroupResponse, MetadataResponse, Records,
+        Response, SaslAuthenticateResponse, Uuid, chunk, frame,
     };
 
     use super::*;
@@ -295,7 +326,8 @@ mod tests {
     }
 
     fn differences<R: Response>(before: &R, after: &R, version: i16, ids: &mut Ids) -> Vec<String> {
-        let found = compare(R::KEY, version, &bytes(before, version), &bytes(after, version), ids);
+        let (before, after) = (bytes(before, version), bytes(after, version));
+        let found = compare((R::KEY, version), &before, &after, ids, false);
         found.iter().map(|it| format!("{}: {} -> {}", it.path, it.recorded, it.now)).collect()
     }
 
@@ -405,13 +437,44 @@ mod tests {
         assert!(found[3].starts_with("records: commit -> 8 bytes of records"), "{found:?}");
     }
 
+    /// wire.md 15: that two passwords differ is told, not which they are.
+    #[test]
+    fn secrets_stay_secrets() {
+        let answer = |secret: &'static [u8]| SaslAuthenticateResponse {
+            auth_bytes: Bytes::from_static(secret),
+            ..Default::default()
+        };
+        let (before, after) = (answer(b"v=one"), answer(b"v=two"));
+        let found = differences(&before, &after, 2, &mut Ids::default());
+        assert_eq!(found, ["AuthBytes: a secret -> a secret"]);
+        let (before, after) = (bytes(&before, 2), bytes(&after, 2));
+        let shown = compare((36, 2), &before, &after, &mut Ids::default(), true);
+        assert_eq!(shown[0].recorded, "\"dj1vbmU=\"");
+        let setting = |name: &str, value: &str| {
+            let setting = DescribeConfigsResourceResult {
+                name: name.into(),
+                value: Some(value.into()),
+                ..Default::default()
+            };
+            let result = DescribeConfigsResult { configs: vec![setting], ..Default::default() };
+            DescribeConfigsResponse { results: vec![result], ..Default::default() }
+        };
+        for (name, expected) in [("ssl.key.password", "a secret -> a secret"), ("log.dirs", "\"a\" -> \"b\"")]
+        {
+            let found = differences(&setting(name, "a"), &setting(name, "b"), 4, &mut Ids::default());
+            assert_eq!(found, [format!("Results[0].Configs[0].Value: {expected}")]);
+        }
+        let found = differences(&setting("plain", "s3"), &setting("b.secret", "s4"), 4, &mut Ids::default());
+        assert_eq!(found[1], "Results[0].Configs[0].Value: a secret -> a secret", "{found:?}");
+    }
+
     #[test]
     fn what_cannot_be_read_is_compared_as_it_is() {
         let mut ids = Ids::default();
         let of = |bytes: &'static [u8]| Bytes::from_static(bytes);
-        assert!(compare(9999, 0, &of(b"\0\0\0\x01x"), &of(b"\0\0\0\x02x"), &mut ids).is_empty());
-        assert_eq!(compare(9999, 0, &of(b"\0\0\0\x01x"), &of(b"\0\0\0\x01y"), &mut ids).len(), 1);
+        assert!(compare((9999, 0), &of(b"\0\0\0\x01x"), &of(b"\0\0\0\x02x"), &mut ids, false).is_empty());
+        assert_eq!(compare((9999, 0), &of(b"\0\0\0\x01x"), &of(b"\0\0\0\x01y"), &mut ids, false).len(), 1);
         let good = bytes(&metadata(1, "a", &[]), 12);
-        assert_eq!(compare(3, 12, &good, &good.slice(..9), &mut ids).len(), 1);
+        assert_eq!(compare((3, 12), &good, &good.slice(..9), &mut ids, false).len(), 1);
     }
 }

@@ -49,6 +49,9 @@ pub(crate) struct Replay {
     /// Only these connections of the recording.
     #[arg(long, value_name = "N", value_delimiter = ',')]
     connection: Vec<u64>,
+    /// Show passwords, tokens and SASL bytes that differ.
+    #[arg(long)]
+    show_secrets: bool,
     /// How long an answer may take.
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     timeout: u64,
@@ -211,7 +214,7 @@ impl Replaying<'_> {
             let path = "Header.correlation_id".to_owned();
             return vec![Difference { path, recorded: id(&frame.bytes), now: id(now) }];
         }
-        compare(key, version, &frame.bytes, now, &mut self.ids)
+        compare((key, version), &frame.bytes, now, &mut self.ids, self.arguments.show_secrets)
     }
 
     fn tell(&self, frame: &Frame, difference: &Difference) -> Result<(), Failure> {
