@@ -265,6 +265,23 @@ fn encode() {
     assert!(text(&wrong.stderr).contains("body.group: "), "{}", text(&wrong.stderr));
 }
 
+/// Who builds large documents finds the bound in the help and on the page.
+#[test]
+fn bounds_of_inputs_are_told() {
+    for verb in ["encode", "decode", "records", "check"] {
+        let help = wire(&[verb, "--help"]);
+        assert!(text(&help.stdout).contains("at most 256 MiB"), "{verb}: {}", text(&help.stdout));
+    }
+    assert!(include_str!("../../../docs/explain.md").contains("at most 256 MiB"));
+    // A file with a hole is as long as it says.
+    let file = std::env::temp_dir().join(format!("thalweg-wire-long-{}.json", std::process::id()));
+    std::fs::File::create(&file).unwrap().set_len((256 << 20) + 1).unwrap();
+    let done = wire(&["encode", file.to_str().unwrap()]);
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(done.status.code(), Some(2));
+    assert!(text(&done.stderr).contains("longer than 256 MiB"), "{}", text(&done.stderr));
+}
+
 /// Files of vectors, plain and packed: a line per mismatch, the count at last, 6 if one failed.
 #[test]
 fn check() {

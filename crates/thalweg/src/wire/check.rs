@@ -19,7 +19,7 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// for each mismatch.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Check {
-    /// Files with tab-separated columns, plain or gzip.
+    /// Files with tab-separated columns, plain or gzip; each at most 256 MiB.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
     /// Form of the output.

@@ -16,7 +16,7 @@ use crate::cli::{FAILED, Failure, Output, print};
 /// log; or a message with Kafka's field names, with --api.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Encode {
-    /// A file, or `-` for stdin.
+    /// A file, or `-` for stdin; at most 256 MiB of JSON.
     #[arg(default_value = "-")]
     input: String,
     /// API name or number of a bare message; the name of a message gives its bytes without a frame.

@@ -19,7 +19,7 @@ use crate::cli::{FAILED, Failure, NOT_FOUND, print};
 
 /// Wrong usage.
 pub(super) const USAGE: u8 = 2;
-/// The longest input that is read.
+/// The longest input that is read; the help of verbs and docs/explain.md say it.
 const INPUT_MAX: u64 = 256 << 20;
 /// Bytes of a frame up to which the layout is shown without being asked for.
 const LAYOUT_MAX: usize = 16 << 10;
@@ -180,7 +180,7 @@ pub(super) fn missing(problem: NotFound) -> Failure {
 /// Bytes to read.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Source {
-    /// A file, `-` for stdin, or the bytes themselves as hex or base-64.
+    /// A file, `-` for stdin, or the bytes themselves as hex or base-64; at most 256 MiB, captures and recordings of any size.
     #[arg(default_value = "-")]
     pub input: String,
     /// How the bytes are written: hex in any dress, base-64, or as they are.
