@@ -34,7 +34,7 @@ mod scan;
 mod secrets;
 mod walk;
 
-pub use lookup::{Api, Lookup, NotFound, draft, drafts_with, version_of, versions_of};
+pub use lookup::{Api, Lookup, NotFound, draft, drafts_with, version_in, version_of, versions_of};
 pub use node::{Category, Diagnostic, Direction, Explained, Id, Mode, Node, Severity, Value, What};
 pub use secrets::{holds_secrets, is_secret};
 pub use walk::type_name;

@@ -32,8 +32,22 @@ pub struct Lookup {
 /// Nothing has that name, or the version does not exist: exit code 3.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotFound {
-    Name { name: String, nearest: Vec<&'static str> },
-    Version { name: &'static str, version: i16, valid: String },
+    Name {
+        name: String,
+        nearest: Vec<&'static str>,
+    },
+    Version {
+        name: &'static str,
+        version: i64,
+        valid: String,
+    },
+    /// A draft does not have the message; there may be released versions.
+    Draft {
+        draft: &'static str,
+        name: &'static str,
+        released: Option<String>,
+        nearest: Vec<&'static str>,
+    },
 }
 
 impl Api {
@@ -135,16 +149,39 @@ const NEWEST_DRAFT: &str = "newer";
 ///
 /// # Errors
 /// The message has no such version.
-pub fn version_of(message: &'static Message, asked: Option<i16>) -> Result<i16, NotFound> {
-    let name = match message.kind {
+pub fn version_of(message: &'static Message, asked: Option<i64>) -> Result<i16, NotFound> {
+    let Some(asked) = asked else { return Ok(message.versions.high) };
+    let found = i16::try_from(asked).ok().filter(|it| message.versions.contains(*it));
+    let valid = || message.versions.to_string();
+    found.ok_or_else(|| NotFound::Version { name: plain_name(message), version: asked, valid: valid() })
+}
+
+/// The same of a message that has to be the draft's own.
+///
+/// # Errors
+/// The draft has no such message, or it has no such version there.
+pub fn version_in(
+    draft: &'static Draft,
+    message: &'static Message,
+    asked: Option<i64>,
+) -> Result<i16, NotFound> {
+    let pairs = || draft.apis.iter().chain(draft.records);
+    if pairs().any(|it| std::ptr::eq(it.1, message) || std::ptr::eq(it.2, message)) {
+        return version_of(message, asked);
+    }
+    let name = plain_name(message);
+    let names = draft.apis.iter().map(|it| plain_name(it.1));
+    let names = names.chain(draft.records.iter().flat_map(|it| [it.1.name, it.2.name]));
+    let released = (!message.versions.is_empty()).then(|| message.versions.to_string());
+    Err(NotFound::Draft { draft: draft.name, name, released, nearest: nearest(name, names) })
+}
+
+/// The name of a message as people call it: that of its API, if it has one.
+fn plain_name(message: &'static Message) -> &'static str {
+    match message.kind {
         Kind::Request => message.name.strip_suffix("Request").unwrap_or(message.name),
         Kind::Response => message.name.strip_suffix("Response").unwrap_or(message.name),
         Kind::Header | Kind::Data | Kind::Key | Kind::Value => message.name,
-    };
-    match asked {
-        None => Ok(message.versions.high),
-        Some(version) if message.versions.contains(version) => Ok(version),
-        Some(version) => Err(NotFound::Version { name, version, valid: message.versions.to_string() }),
     }
 }
 
@@ -163,12 +200,16 @@ fn no_number(name: &str, key: i16, apis: impl Iterator<Item = Api>) -> NotFound 
 }
 
 fn not_found(name: &str, all: impl Iterator<Item = &'static str>) -> NotFound {
+    NotFound::Name { name: name.to_owned(), nearest: nearest(name, all) }
+}
+
+/// The names that are most like it.
+fn nearest(name: &str, all: impl Iterator<Item = &'static str>) -> Vec<&'static str> {
     let wanted = name.to_ascii_lowercase();
     let mut ranked: Vec<_> = all.map(|it| (distance(&wanted, &it.to_ascii_lowercase()), it)).collect();
     ranked.sort_unstable();
     ranked.dedup_by_key(|it| it.1);
-    let nearest = ranked.into_iter().take(NEAREST_MAX).map(|it| it.1).collect();
-    NotFound::Name { name: name.to_owned(), nearest }
+    ranked.into_iter().take(NEAREST_MAX).map(|it| it.1).collect()
 }
 
 /// Letters to change; less if one word contains the other.
@@ -206,6 +247,11 @@ impl fmt::Display for NotFound {
             Self::Version { name, version, valid } => {
                 write!(f, "{name} has no version {version}; valid: {valid}")
             }
+            Self::Draft { draft, name, released, nearest } => {
+                write!(f, "the draft {draft} has no {name}")?;
+                released.iter().try_for_each(|it| write!(f, "; released versions: {it}"))?;
+                write!(f, "; nearest in the draft: {}", nearest.join(", "))
+            }
         }
     }
 }
@@ -234,7 +280,18 @@ mod tests {
         assert_eq!(version_of(request, None), Ok(6));
         let problem = version_of(request, Some(7)).unwrap_err().to_string();
         assert_eq!(problem, "DescribeGroups has no version 7; valid: 0-6");
-        let draft = Lookup { draft: Some(draft("").unwrap()) };
+        for version in [-1, i64::from(i16::MAX) + 7, i64::MIN] {
+            let problem = version_of(request, Some(version)).unwrap_err().to_string();
+            assert_eq!(problem, format!("DescribeGroups has no version {version}; valid: 0-6"));
+        }
+        let newer = draft("").unwrap();
+        let problem = version_in(newer, request, None).unwrap_err().to_string();
+        let words = "the draft newer has no DescribeGroups; released versions: 0-6; nearest in the draft: StreamsGroup";
+        assert!(problem.starts_with(words), "{problem}");
+        let own = Lookup { draft: Some(newer) }.api("StreamsGroupHeartbeat").unwrap();
+        assert_eq!(version_in(newer, own.request, Some(0)), Ok(0));
+        assert!(version_in(newer, lookup.api("StreamsGroupHeartbeat").unwrap().request, None).is_err());
+        let draft = Lookup { draft: Some(newer) };
         assert_eq!(draft.api("StreamsGroupInitialize").unwrap().key, 88);
         assert_eq!(draft.api_by_key(88).unwrap().name(), "StreamsGroupInitialize");
         assert_eq!(lookup.api_by_key(88).unwrap().name(), "StreamsGroupHeartbeat");

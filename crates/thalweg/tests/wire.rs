@@ -68,6 +68,27 @@ fn what_is_not_there() {
         (&["schema", "StreamsGroupInitializeResponse"], "; drafts have it: --draft=newer"),
         (&["diff", "StreamsGroupInitialize", "0", "0"], "; drafts have it: --draft=newer"),
         (&["decode", "--response", "--api", "Fetch", "--version", "99", RESPONSE], "valid: 4-"),
+        // What only a draft could have.
+        (&["diff", "Fetch", "draft", "4"], "the draft newer has no Fetch; released versions: 4-"),
+        (&["diff", "Fetch", "4", "older:4"], "the draft older has no Fetch; released versions: 4-"),
+        (&["diff", "Fetch", "4", "5", "--draft"], "nearest in the draft: StreamsGroup"),
+        (
+            &["diff", "StreamsGroupHeartbeat", "draft:7", "0"],
+            "StreamsGroupHeartbeat has no version 7; valid: 0",
+        ),
+        // Numbers that are no versions are that, and no options.
+        (&["smallest", "JoinGroup", "--version", "-1"], "JoinGroup has no version -1; valid: 0-9"),
+        (&["smallest", "JoinGroup", "--version", "99999"], "JoinGroup has no version 99999; valid: 0-9"),
+        (&["schema", "JoinGroup", "--version", "-1"], "JoinGroup has no version -1; valid: 0-9"),
+        (&["encode", "--api", "JoinGroup", "--version", "-1"], "JoinGroup has no version -1; valid: 0-9"),
+        (
+            &["decode", "--response", "--api", "JoinGroup", "--version", "-1", RESPONSE],
+            "no version -1; valid: 0-9",
+        ),
+        (&["at", "0", "--body", "--api", "JoinGroup", "--version=-1", RESPONSE], "no version -1; valid: 0-9"),
+        (&["diff", "JoinGroup", "-1", "2"], "JoinGroup has no version -1; valid: 0-9"),
+        (&["diff", "JoinGroup", "2", "40000"], "JoinGroup has no version 40000; valid: 0-9"),
+        (&["smallest", "-5"], "there is no API -5; nearest: Produce"),
     ] {
         let done = wire(arguments);
         assert_eq!(done.status.code(), Some(3), "{arguments:?}: {}", text(&done.stderr));

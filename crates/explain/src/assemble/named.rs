@@ -52,7 +52,7 @@ pub(super) fn framed(document: &Json, lookup: Lookup) -> Result<Bytes, JsonError
         Some(Json::String(it)) if it == "response" => Direction::Response,
         Some(_) => return Err(problem("direction", "expected \"request\" or \"response\"")),
     };
-    let version = version_of(api.request, small(document, "version")?);
+    let version = version_of(api.request, int(document, "version")?);
     let version = version.map_err(|e| problem("version", e.to_string()))?;
     let envelope = Envelope {
         api,
@@ -70,7 +70,7 @@ pub(super) fn logged(document: &Json, hints: &Hints, lookup: Lookup) -> Result<B
     let header = document.get("requestHeader").unwrap_or(&Json::Null);
     let key = small(header, "requestApiKey")?.ok_or_else(|| problem("requestApiKey", "is missing"))?;
     let api = lookup.api_by_key(key).ok_or_else(|| problem("requestApiKey", "no such API"))?;
-    let version = version_of(api.request, small(header, "requestApiVersion")?);
+    let version = version_of(api.request, int(header, "requestApiVersion")?);
     let version = version.map_err(|e| problem("requestApiVersion", e.to_string()))?;
     let direction = hints.direction.unwrap_or(Direction::Request);
     let body = document.get(direction.as_str());
@@ -88,7 +88,8 @@ pub(super) fn logged(document: &Json, hints: &Hints, lookup: Lookup) -> Result<B
 
 /// A body alone: a frame around it if an API is given, just the bytes if a message is.
 pub(super) fn bare(document: &Json, hints: &Hints) -> Result<Bytes, JsonError> {
-    let version = |message| version_of(message, hints.version).map_err(|e| problem("", e.to_string()));
+    let asked = hints.version.map(i64::from);
+    let version = |message| version_of(message, asked).map_err(|e| problem("", e.to_string()));
     if let Some(message) = hints.message {
         return json::encode(message, version(message)?, document);
     }

@@ -20,11 +20,11 @@ pub(crate) struct Encode {
     #[arg(default_value = "-")]
     input: String,
     /// API name or number of a bare message; the name of a message gives its bytes without a frame.
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     api: Option<String>,
     /// Version of a bare message; the highest by default.
-    #[arg(long)]
-    version: Option<i16>,
+    #[arg(long, allow_negative_numbers = true)]
+    version: Option<i64>,
     #[command(flatten)]
     which: Which,
     /// How the bytes are written.
@@ -60,7 +60,8 @@ pub(crate) fn run(arguments: &Encode) -> Result<(), Failure> {
     if let Some(message) = api.map(|it| it.request).or(message) {
         explain::version_of(message, arguments.version).map_err(missing)?;
     }
-    let hints = Hints { api, message, version: arguments.version, direction: arguments.which.direction() };
+    let version = arguments.version.and_then(|it| i16::try_from(it).ok());
+    let hints = Hints { api, message, version, direction: arguments.which.direction() };
     let input = read(&arguments.input)?;
     let text = std::str::from_utf8(&input).map_err(|_| Failure::new(USAGE, "the input is not text"))?;
     let document = json::parse(text).map_err(|e| Failure::new(USAGE, format_args!("not JSON: {e}")))?;

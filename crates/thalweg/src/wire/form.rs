@@ -155,7 +155,7 @@ pub(super) fn named(name: &str, lookup: Lookup) -> Result<Named, Failure> {
             Err(NotFound::Name { .. }) => {
                 Err(missing(lookup.message(name).map_or_else(|it| it, |_| unknown(name))))
             }
-            Err(problem @ NotFound::Version { .. }) => Err(missing(problem)),
+            Err(problem @ (NotFound::Version { .. } | NotFound::Draft { .. })) => Err(missing(problem)),
         },
     }
 }
@@ -168,7 +168,7 @@ fn unknown(name: &str) -> NotFound {
 pub(super) fn missing(problem: NotFound) -> Failure {
     let drafts = match &problem {
         NotFound::Name { name, .. } => explain::drafts_with(name),
-        NotFound::Version { .. } => Vec::new(),
+        NotFound::Version { .. } | NotFound::Draft { .. } => Vec::new(),
     };
     if drafts.is_empty() {
         return Failure::new(NOT_FOUND, problem);
@@ -210,11 +210,11 @@ pub(crate) struct Reading {
     #[command(flatten)]
     sides: Sides,
     /// API name or number of a response or body; the name of a message for a body.
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     api: Option<String>,
     /// Version of the response or body.
-    #[arg(long)]
-    version: Option<i16>,
+    #[arg(long, allow_negative_numbers = true)]
+    version: Option<i64>,
     /// A message without frame and header.
     #[arg(long, requires = "api")]
     body: bool,
@@ -327,7 +327,8 @@ impl Reading {
         if bytes.is_empty() {
             return Err(Failure::new(FAILED, "there are no bytes"));
         }
-        let hint = Hint { direction: self.sides.direction(), api, version: self.version, body: false };
+        let version = self.version.and_then(|it| i16::try_from(it).ok());
+        let hint = Hint { direction: self.sides.direction(), api, version, body: false };
         Ok(Found::Frames { bytes, options, hint })
     }
 

@@ -1,7 +1,7 @@
 //! `thalweg wire schema` and `diff`: the fields of messages, and what changed between versions.
 
 use explain::diff::{self, Side};
-use explain::{Direction, Lookup, schema, version_of};
+use explain::{Direction, Lookup, schema, version_in, version_of};
 use wire::table::Message;
 
 use super::form::{Form, Named, USAGE, View, Which, missing, named, print_documents};
@@ -11,10 +11,11 @@ use crate::cli::{Failure, print};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Schema {
     /// API name or number, or the name of a message.
+    #[arg(allow_negative_numbers = true)]
     api: String,
     /// Only the fields of this version.
-    #[arg(long)]
-    version: Option<i16>,
+    #[arg(long, allow_negative_numbers = true)]
+    version: Option<i64>,
     #[command(flatten)]
     which: Which,
     #[command(flatten)]
@@ -26,10 +27,13 @@ pub(crate) struct Schema {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Diff {
     /// API name or number, or the name of a message.
+    #[arg(allow_negative_numbers = true)]
     api: String,
     /// The one version: a number, `draft`, `older` or `newer`, or a draft with a version as `older:0`.
+    #[arg(allow_negative_numbers = true)]
     from: String,
     /// The other version, written in the same way.
+    #[arg(allow_negative_numbers = true)]
     to: String,
     #[command(flatten)]
     which: Which,
@@ -49,10 +53,10 @@ fn messages(name: &str, which: &Which, lookup: Lookup) -> Result<Vec<&'static Me
 
 pub(crate) fn run(arguments: &Schema) -> Result<(), Failure> {
     let messages = messages(&arguments.api, &arguments.which, arguments.which.lookup()?)?;
-    let version = arguments.version;
-    if version.is_some() {
+    let mut version = None;
+    if arguments.version.is_some() {
         for it in &messages {
-            version_of(it, version).map_err(missing)?;
+            version = Some(version_of(it, arguments.version).map_err(missing)?);
         }
     }
     match arguments.form.output {
@@ -84,11 +88,13 @@ pub(crate) fn diff(arguments: &Diff) -> Result<(), Failure> {
     }
 }
 
-/// One side: the messages in the version that a word says. A draft stands in it, or is that of the option.
+/// One side: the messages in the version that a word says. A draft stands in it, or is that of the option; then it has to
+/// have the messages.
 fn sides(arguments: &Diff, word: &str, draft: Option<&str>) -> Result<Vec<Side>, Failure> {
+    let is_number = word.starts_with(|it: char| it.is_ascii_digit() || it == '-');
     let (name, number) = match word.split_once(':') {
         Some((name, number)) => (Some(name), Some(number)),
-        None if word.starts_with(|it: char| it.is_ascii_digit()) => (draft, Some(word)),
+        None if is_number => (draft, Some(word)),
         None => (Some(word), None),
     };
     let version = number.map(|it| {
@@ -98,7 +104,10 @@ fn sides(arguments: &Diff, word: &str, draft: Option<&str>) -> Result<Vec<Side>,
     let draft =
         name.map(|it| explain::draft(if it == "draft" { "" } else { it }).map_err(missing)).transpose()?;
     let messages = messages(&arguments.api, &arguments.which, Lookup { draft })?;
-    let side =
-        |message| version_of(message, version).map(|version| Side { message, version }).map_err(missing);
+    let side = |message| {
+        let version =
+            draft.map_or_else(|| version_of(message, version), |it| version_in(it, message, version));
+        version.map(|version| Side { message, version }).map_err(missing)
+    };
     messages.into_iter().map(side).collect()
 }

@@ -14,10 +14,11 @@ use crate::cli::{Failure, print};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Smallest {
     /// API name or number, or the name of a message.
+    #[arg(allow_negative_numbers = true)]
     api: String,
     /// Version; the highest by default.
-    #[arg(long)]
-    version: Option<i16>,
+    #[arg(long, allow_negative_numbers = true)]
+    version: Option<i64>,
     #[command(flatten)]
     which: Which,
     /// Null and empty wherever that is legal: the fewest bytes.
