@@ -337,7 +337,9 @@ fn check() {
     let told = text(&json.stdout);
     assert!(told.ends_with("\n  \"cases\": 129,\n  \"failed\": 1\n}\n"), "{told}");
     for part in [
-        format!("{{\"file\":\"{golden}\",\"damage\":null,\"cases\":127,\"failed\":0,\"mismatches\":[]}}"),
+        format!(
+            "{{\"file\":\"{golden}\",\"damage\":null,\"problem\":null,\"cases\":127,\"failed\":0,\"mismatches\":[]}}"
+        ),
         "{\"line\":3,\"case\":\"HeartbeatResponse 0 bad\",\"problem\":\"decoded JSON is".to_owned(),
     ] {
         let joined: String = told.split('\n').map(str::trim_start).collect();
@@ -348,6 +350,53 @@ fn check() {
     assert_eq!(out.len(), 2);
     assert!(out[0].contains("line 3: HeartbeatResponse 0 bad: decoded JSON is"), "{out:?}");
     assert_eq!(out[1], "2 cases, 1 failed");
+}
+
+/// A file that is not there, or is a directory, is wrong usage of every verb that reads files (docs/explain.md); what was
+/// asked of others is done.
+#[test]
+fn files_that_cannot_be_read() {
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../wire/golden/coordinator_records.tsv.gz");
+    let directory = env!("CARGO_MANIFEST_DIR");
+    for file in ["/nonexistent/file", directory] {
+        for arguments in [
+            &["decode", file][..],
+            &["decode", "--pcap", file],
+            &["decode", "--lines", file],
+            &["decode", "--topic", "__consumer_offsets", "--key", file],
+            &["at", "0", file],
+            &["path", "Header", file],
+            &["encode", file],
+            &["records", file],
+            &["check", file],
+            &["replay", file, "--to", "127.0.0.1:1"],
+        ] {
+            let done = wire(arguments);
+            assert_eq!(done.status.code(), Some(2), "{arguments:?}: {}", text(&done.stderr));
+            assert!(text(&done.stderr).contains(file), "{arguments:?}: {}", text(&done.stderr));
+        }
+    }
+    assert_eq!(
+        wire(&["decode", "--pcap", golden]).status.code(),
+        Some(2),
+        "neither a recording nor a capture"
+    );
+    let done = wire(&["check", golden, "/nonexistent/file", directory, golden]);
+    assert_eq!(done.status.code(), Some(2));
+    assert_eq!(text(&done.stderr), format!("thalweg: not checked: /nonexistent/file, {directory}\n"));
+    let out = text(&done.stdout);
+    assert!(
+        out.starts_with("/nonexistent/file: No such file") && out.ends_with("\n254 cases, 0 failed\n"),
+        "{out}"
+    );
+    let done = wire(&["check", "-o", "json", golden, "/nonexistent/file", golden]);
+    assert_eq!(done.status.code(), Some(2));
+    let told = ::wire::json::parse(text(&done.stdout)).unwrap();
+    assert_eq!(told.get("cases"), Some(&::wire::json::Json::Int(254)));
+    let Some(::wire::json::Json::Array(files)) = told.get("files") else { panic!("{told}") };
+    let problems: Vec<_> = files.iter().map(|it| it.get("problem").unwrap().to_string()).collect();
+    assert_eq!((problems.len(), problems[0].as_str(), problems[2].as_str()), (3, "null", "null"));
+    assert!(problems[1].contains("No such file"), "{problems:?}");
 }
 
 #[test]

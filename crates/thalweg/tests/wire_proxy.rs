@@ -654,7 +654,15 @@ fn wrong_usage_and_what_is_not_there() {
     assert_eq!(run(&["wire", "proxy"]).status.code(), Some(2));
     assert_eq!(run(&["wire", "proxy", "--upstream", "nowhere"]).status.code(), Some(2));
     assert_eq!(run(&["wire", "proxy", "--upstream", "h:1", "--filter", "api=Fetsh"]).status.code(), Some(2));
-    assert_eq!(run(&["wire", "replay", "/not/a/file", "--to", "127.0.0.1:1"]).status.code(), Some(1));
+    let replay = |file: &str| run(&["wire", "replay", file, "--to", "127.0.0.1:1", "--compare"]);
+    assert_eq!(replay("/not/a/file").status.code(), Some(2));
+    let empty = Path::new("empty");
+    for content in ["", "{}\n", "nonsense"] {
+        std::fs::write(&empty.0, content).unwrap();
+        let done = replay(&empty.text());
+        assert_eq!(done.status.code(), Some(2), "{content:?}: {}", text(&done.stdout));
+        assert!(text(&done.stderr).contains("not a recording"), "{content:?}: {}", text(&done.stderr));
+    }
     // A recording is not written over.
     let file = Path::new("recording");
     std::fs::write(&file.0, "kept").unwrap();

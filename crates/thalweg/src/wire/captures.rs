@@ -14,7 +14,7 @@ use wire::frame::{request_header_version, response_header_version};
 use wire::json::Json;
 use wire::{EVERY_MESSAGE, Message as _, Reader, RequestHeader, ResponseHeader, table};
 
-use super::form::{Form, View};
+use super::form::{Form, USAGE, View};
 use super::pcap::{self, Captured};
 use super::proxy::errors::errors;
 use super::proxy::line::{Api, Line, clock, int};
@@ -74,7 +74,7 @@ pub(crate) fn decode(file: &Path, options: &Options, shown: Shown) -> Result<(),
     drop(progress);
     match done {
         Err(End::Problem(problem)) => Err(Failure::new(FAILED, problem)),
-        Err(End::Print(failure)) => Err(failure),
+        Err(End::Failure(failure)) => Err(failure),
         Ok(()) | Err(End::Quiet) => decoding.finish(),
     }
 }
@@ -82,7 +82,7 @@ pub(crate) fn decode(file: &Path, options: &Options, shown: Shown) -> Result<(),
 /// Why reading ended early.
 enum End {
     Problem(String),
-    Print(Failure),
+    Failure(Failure),
     /// Nobody reads any more.
     Quiet,
 }
@@ -95,13 +95,7 @@ impl From<String> for End {
 
 fn read(file: &Path, each: &mut dyn FnMut(Captured) -> Result<(), End>) -> Result<(), End> {
     let named = |problem: String| End::Problem(format!("{}: {problem}", file.display()));
-    let input: Box<dyn Read + Send> = if file == Path::new("-") {
-        Box::new(io::stdin())
-    } else {
-        Box::new(File::open(file).map_err(|problem| named(problem.to_string()))?)
-    };
-    let mut input = BufReader::new(input);
-    let recorded_here = input.fill_buf().map(is_recording).map_err(|problem| named(problem.to_string()))?;
+    let (input, recorded_here) = open(file).map_err(End::Failure)?;
     if !recorded_here {
         return pcap::read(file, input, each);
     }
@@ -128,6 +122,23 @@ fn read(file: &Path, each: &mut dyn FnMut(Captured) -> Result<(), End>) -> Resul
         })?;
     }
     Ok(())
+}
+
+/// Opens a file, which has to begin as a recording or a capture does; whether it is a recording.
+fn open(file: &Path) -> Result<(BufReader<Box<dyn Read + Send>>, bool), Failure> {
+    let unusable = |problem: io::Error| Failure::new(USAGE, format_args!("{}: {problem}", file.display()));
+    let input: Box<dyn Read + Send> = if file == Path::new("-") {
+        Box::new(io::stdin())
+    } else {
+        Box::new(File::open(file).map_err(unusable)?)
+    };
+    let mut input = BufReader::new(input);
+    let start = input.fill_buf().map_err(unusable)?;
+    let recorded_here = is_recording(start);
+    if !recorded_here && !pcap::is_capture(start) {
+        return Err(unusable(io::Error::other("neither a recording nor a capture")));
+    }
+    Ok((input, recorded_here))
 }
 
 fn recorded(frame: Frame) -> Captured {
@@ -196,7 +207,7 @@ impl Decoding<'_> {
                 self.ended = true;
                 Err(End::Quiet)
             }
-            Err(failure) => Err(End::Print(failure)),
+            Err(failure) => Err(End::Failure(failure)),
         }
     }
 

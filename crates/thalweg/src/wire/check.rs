@@ -5,9 +5,9 @@ use wire::batch::Invalid;
 use wire::batch::compress::{Codec, decompress};
 use wire::json::Json;
 
-use super::form::{USAGE, print_documents, read};
+use super::form::{USAGE, contents, print_documents};
 use super::proxy::line::int;
-use crate::cli::{FAILED, Failure, Output, print};
+use crate::cli::{Failure, Output, print};
 
 /// A condition is not met.
 const DISAGREES: u8 = 6;
@@ -28,19 +28,24 @@ pub(crate) struct Check {
 }
 
 /// What came out of a file.
+#[derive(Debug, Default)]
 struct Checked {
     report: Report,
     /// Why it could not be inflated: it is cut off, or its bytes were changed.
     damage: Option<String>,
+    /// Why there is nothing to check: it can't be read, or is no file of vectors.
+    problem: Option<String>,
 }
 
 pub(crate) fn run(arguments: &Check) -> Result<(), Failure> {
-    let (mut cases, mut failed, mut damaged, mut documents) = (0, 0, Vec::new(), Vec::new());
+    let (mut cases, mut failed, mut documents) = (0, 0, Vec::new());
+    let (mut damaged, mut unread) = (Vec::new(), Vec::new());
     for file in &arguments.files {
-        let checked = one(file)?;
+        let checked = one(file);
         cases += checked.report.cases;
         failed += checked.report.failures.len();
         damaged.extend(checked.damage.as_ref().map(|_| file.as_str()));
+        unread.extend(checked.problem.as_ref().map(|_| file.as_str()));
         match arguments.output {
             Output::Text => tell(file, &checked)?,
             Output::Json => documents.push(document(file, &checked)),
@@ -56,31 +61,39 @@ pub(crate) fn run(arguments: &Check) -> Result<(), Failure> {
             ("failed".into(), int(failed as u64)),
         ])])?,
     }
-    match (damaged.is_empty(), failed) {
-        (true, 0) => Ok(()),
-        (true, _) => Err(Failure::new(DISAGREES, "not all vectors agree")),
-        (false, _) => Err(Failure::new(DISAGREES, format_args!("damaged: {}", damaged.join(", ")))),
+    match (unread.is_empty(), damaged.is_empty(), failed) {
+        (true, true, 0) => Ok(()),
+        (true, true, _) => Err(Failure::new(DISAGREES, "not all vectors agree")),
+        (true, false, _) => Err(Failure::new(DISAGREES, format_args!("damaged: {}", damaged.join(", ")))),
+        // Who asked for a file that is none has not asked for what they meant.
+        (false, _, _) => Err(Failure::new(USAGE, format_args!("not checked: {}", unread.join(", ")))),
     }
 }
 
-fn one(file: &str) -> Result<Checked, Failure> {
-    let mut bytes = read(file)?;
+fn one(file: &str) -> Checked {
+    let nothing = |problem: String| Checked { problem: Some(problem), ..Checked::default() };
+    let mut bytes = match contents(file) {
+        Ok(bytes) => bytes,
+        Err(problem) => return nothing(problem),
+    };
     if bytes.starts_with(&GZIP) {
         match decompress(Codec::Gzip, &bytes, INFLATED_MAX) {
             Ok(plain) => bytes = plain,
-            Err(Invalid::Compressed(why)) => {
-                return Ok(Checked { report: Report::default(), damage: Some(why) });
-            }
-            Err(problem) => return Err(Failure::new(FAILED, format_args!("{file}: {problem}"))),
+            Err(Invalid::Compressed(why)) => return Checked { damage: Some(why), ..Checked::default() },
+            Err(problem) => return nothing(problem.to_string()),
         }
     }
-    let text = std::str::from_utf8(&bytes);
-    let text = text.map_err(|_| Failure::new(USAGE, format_args!("{file} is not text")))?;
-    let report = check(text).map_err(|e| Failure::new(USAGE, format_args!("{file}: {e}")))?;
-    Ok(Checked { report, damage: None })
+    let Ok(text) = std::str::from_utf8(&bytes) else { return nothing("not text".to_owned()) };
+    match check(text) {
+        Ok(report) => Checked { report, ..Checked::default() },
+        Err(problem) => nothing(problem),
+    }
 }
 
 fn tell(file: &str, checked: &Checked) -> Result<(), Failure> {
+    if let Some(problem) = &checked.problem {
+        print(&format!("{file}: {problem}"))?;
+    }
     if let Some(damage) = &checked.damage {
         print(&format!("{file}: damaged: {damage}"))?;
     }
@@ -103,6 +116,7 @@ fn document(file: &str, checked: &Checked) -> Json {
     Json::Object(vec![
         ("file".into(), text(file)),
         ("damage".into(), checked.damage.as_deref().map_or(Json::Null, text)),
+        ("problem".into(), checked.problem.as_deref().map_or(Json::Null, text)),
         ("cases".into(), int(*cases as u64)),
         ("failed".into(), int(failures.len() as u64)),
         ("mismatches".into(), Json::Array(failures.iter().map(mismatch).collect())),

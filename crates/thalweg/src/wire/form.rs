@@ -370,8 +370,13 @@ impl Reading {
     }
 }
 
-/// The bytes of a file or of stdin.
+/// The bytes of a file or of stdin. A file that can't be read is wrong usage, as one that is no input of the verb.
 pub(super) fn read(input: &str) -> Result<Bytes, Failure> {
+    contents(input).map_err(|problem| Failure::new(USAGE, format_args!("{input}: {problem}")))
+}
+
+/// The same; why it can't be read, without the name.
+pub(super) fn contents(input: &str) -> Result<Bytes, String> {
     let mut bytes = Vec::new();
     let done = if input == "-" {
         std::io::stdin().lock().take(INPUT_MAX + 1).read_to_end(&mut bytes)
@@ -379,10 +384,8 @@ pub(super) fn read(input: &str) -> Result<Bytes, Failure> {
         std::fs::File::open(input).and_then(|it| it.take(INPUT_MAX + 1).read_to_end(&mut bytes))
     };
     match done {
-        Err(problem) => Err(Failure::new(USAGE, format_args!("{input}: {problem}"))),
-        Ok(n) if n as u64 > INPUT_MAX => {
-            Err(Failure::new(USAGE, format_args!("{input} is longer than {} MiB", INPUT_MAX >> 20)))
-        }
+        Err(problem) => Err(problem.to_string()),
+        Ok(n) if n as u64 > INPUT_MAX => Err(format!("longer than {} MiB", INPUT_MAX >> 20)),
         Ok(_) => Ok(bytes.into()),
     }
 }

@@ -1,8 +1,9 @@
 //! `thalweg wire`: bytes of the protocol explained, built and compared. One file a verb; all thinking is in the crate
 //! `explain`, here are arguments, input and output.
 //!
-//! Exit codes: 0 done; 1 the bytes have an error, the tree up to it is printed; 2 wrong usage; 3 no such API, version,
-//! offset, path or connection; 6 vectors that do not agree or files of them that are damaged.
+//! Exit codes (docs/explain.md): 0 done; 1 the bytes have an error, the tree up to it is printed; 2 wrong usage, or an
+//! input that can't be read or is none; 3 no such API, version, draft, offset, path or connection; 6 vectors that do not
+//! agree or files of them that are damaged, answers that differ.
 
 mod captures;
 mod check;

@@ -5,8 +5,8 @@
 //! gives (members, topics, producers, sessions, leader epochs) are learnt from the answers and put into later requests.
 //! All requests go to the one address, whichever broker they went to then.
 //!
-//! Exit codes: 0 all answers are equal; 1 the recording can't be read; 3 it has no such connection; 5 the broker can't
-//! be reached; 6 differences.
+//! Exit codes: 0 all answers are equal; 1 the recording can't be read on; 2 there is no such file, or it is no recording;
+//! 3 it has no such connection; 5 the broker can't be reached; 6 differences.
 
 mod compare;
 mod ids;
@@ -14,8 +14,8 @@ mod translate;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write as _};
-use std::path::PathBuf;
+use std::io::{self, BufRead, BufReader, Write as _};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -23,9 +23,10 @@ use client::Connection;
 use explain::Direction;
 use wire::json::Json;
 
+use super::form::USAGE;
 use super::proxy::line::{api_name, int};
 use super::proxy::rewrite::Address;
-use super::record::{Entry, Frame, Recording};
+use super::record::{Entry, Frame, Recording, is_recording};
 use crate::cli::{FAILED, Failure, NOT_FOUND, Output, UNREACHABLE, print};
 use compare::{Difference, compare};
 use ids::Ids;
@@ -65,10 +66,7 @@ pub(crate) async fn run(arguments: Replay) -> Result<(), Failure> {
         let text = format!("{}: {problem}", arguments.file.display());
         Failure::new(FAILED, text)
     };
-    let recording = || {
-        let file = File::open(&arguments.file).map_err(|problem| unreadable(problem.to_string()))?;
-        Ok::<_, Failure>(Recording::new(BufReader::new(file)))
-    };
+    let recording = || open(&arguments.file);
     // Nothing is sent if what is asked for is not there.
     if !arguments.connection.is_empty() {
         let there = connections(recording()?).map_err(unreadable)?;
@@ -86,6 +84,16 @@ pub(crate) async fn run(arguments: Replay) -> Result<(), Failure> {
         replay.entry(entry.map_err(unreadable)?).await?;
     }
     replay.finish()
+}
+
+/// Opens a file, which has to begin as a recording does.
+fn open(path: &Path) -> Result<Recording<BufReader<File>>, Failure> {
+    let unusable = |problem: io::Error| Failure::new(USAGE, format_args!("{}: {problem}", path.display()));
+    let mut file = BufReader::new(File::open(path).map_err(unusable)?);
+    if !is_recording(file.fill_buf().map_err(unusable)?) {
+        return Err(unusable(io::Error::other("not a recording")));
+    }
+    Ok(Recording::new(file))
 }
 
 /// The connections that have frames.
@@ -137,7 +145,7 @@ impl Replaying<'_> {
             }
             Entry::Cut => {
                 // Who does not read stderr has the counts.
-                let _ = writeln!(std::io::stderr(), "thalweg: the recording ends within a line");
+                let _ = writeln!(io::stderr(), "thalweg: the recording ends within a line");
                 Ok(())
             }
             Entry::Head { .. } | Entry::Open { .. } | Entry::Raw { .. } => Ok(()),
