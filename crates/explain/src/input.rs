@@ -53,9 +53,18 @@ fn base_64(text: &str) -> Option<Vec<u8>> {
 pub fn hex(text: &str) -> Result<Vec<u8>, String> {
     let mut out = Vec::new();
     for (i, line) in text.lines().enumerate() {
-        one_line(line, &mut out).map_err(|word| format!("line {}: {word:?} is no hex", i + 1))?;
+        one_line(line, &mut out).map_err(|word| format!("line {}: {:?} is no hex", i + 1, short(&word)))?;
     }
     Ok(out)
+}
+
+/// The begin of a word, which may be a file without white space.
+fn short(word: &str) -> String {
+    const LETTERS_MAX: usize = 40;
+    match word.char_indices().nth(LETTERS_MAX) {
+        Some((end, _)) => format!("{}…", word.get(..end).unwrap_or_default()),
+        None => word.to_owned(),
+    }
 }
 
 fn one_line(line: &str, out: &mut Vec<u8>) -> Result<(), String> {
@@ -171,5 +180,6 @@ mod tests {
         assert_eq!(bytes(&Bytes::from(expected.clone()), Encoding::Auto).unwrap(), expected);
         assert!(bytes(&Bytes::from_static(b"no bytes!"), Encoding::Auto).is_err());
         assert!(hex("000").is_err());
+        assert_eq!(hex(&"g".repeat(1 << 20)), Err(format!("line 1: \"{}…\" is no hex", "g".repeat(40))));
     }
 }

@@ -192,8 +192,8 @@ pub fn versions_of(message: &Message) -> RangeInclusive<i16> {
 }
 
 /// No API has that number: the nearest are those beside it.
-fn no_number(name: &str, key: i16, apis: impl Iterator<Item = Api>) -> NotFound {
-    let mut ranked: Vec<_> = apis.map(|it| (it.key.abs_diff(key), it.name())).collect();
+fn no_number(name: &str, key: i64, apis: impl Iterator<Item = Api>) -> NotFound {
+    let mut ranked: Vec<_> = apis.map(|it| (i64::from(it.key).abs_diff(key), it.name())).collect();
     ranked.sort_unstable();
     let nearest = ranked.into_iter().take(NEAREST_MAX).map(|it| it.1).collect();
     NotFound::Name { name: format!("API {name}"), nearest }

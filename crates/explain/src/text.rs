@@ -191,10 +191,24 @@ fn raw(bytes: &[u8]) -> String {
 /// In JSON's quotes; the end of a long text is left out and its length is told.
 fn quoted(text: &str) -> String {
     let cut = text.char_indices().nth(TEXT_MAX).map(|it| it.0);
-    let Some(cut) = cut else { return wire::json::Json::String(text.to_owned()).to_string() };
+    let Some(cut) = cut else { return plain(&wire::json::Json::String(text.to_owned()).to_string()) };
     let head = text.get(..cut).unwrap_or(text);
-    let quoted = wire::json::Json::String(format!("{head}…")).to_string();
+    let quoted = plain(&wire::json::Json::String(format!("{head}…")).to_string());
     format!("{quoted} {} characters", text.chars().count())
+}
+
+/// Text of others without what a terminal would obey: control characters are written as JSON has them.
+#[must_use]
+pub fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for it in text.chars() {
+        if it.is_control() {
+            let _ = write!(out, "\\u{:04x}", u32::from(it));
+        } else {
+            out.push(it);
+        }
+    }
+    out
 }
 
 /// A description in one line of at most 78 characters (21.4).

@@ -65,6 +65,9 @@ fn wrong_usage_ends_with_2_and_silence_with_5() {
         assert_eq!(done.status.code(), Some(2));
         assert!(String::from_utf8(done.stderr).unwrap().contains(names), "{option}");
     }
+    // No clock counts so far.
+    let done = thalweg(&["groups", "list", "--timeout", "18446744073709551615"]);
+    assert_eq!(done.status.code(), Some(2), "{}", String::from_utf8_lossy(&done.stderr));
     // Nobody listens on port 1.
     let done = thalweg(&["groups", "why", "g", "--bootstrap-server", "127.0.0.1:1"]);
     assert_eq!(done.status.code(), Some(5));

@@ -89,6 +89,7 @@ fn what_is_not_there() {
         (&["diff", "JoinGroup", "-1", "2"], "JoinGroup has no version -1; valid: 0-9"),
         (&["diff", "JoinGroup", "2", "40000"], "JoinGroup has no version 40000; valid: 0-9"),
         (&["smallest", "-5"], "there is no API -5; nearest: Produce"),
+        (&["smallest", "99999"], "there is no API 99999; nearest: "),
     ] {
         let done = wire(arguments);
         assert_eq!(done.status.code(), Some(3), "{arguments:?}: {}", text(&done.stderr));
@@ -397,6 +398,49 @@ fn files_that_cannot_be_read() {
     let problems: Vec<_> = files.iter().map(|it| it.get("problem").unwrap().to_string()).collect();
     assert_eq!((problems.len(), problems[0].as_str(), problems[2].as_str()), (3, "null", "null"));
     assert!(problems[1].contains("No such file"), "{problems:?}");
+}
+
+/// Options that mean nothing for what is read are refused, not ignored; a pipe with a name is read once.
+#[test]
+fn options_and_inputs_that_do_not_fit() {
+    let recording = br#"{"recording":1,"atUs":1,"upstream":"\u001b[31mred"}"#;
+    for (arguments, input) in [
+        (&["decode", "--lines", REQUEST][..], &b""[..]),
+        (&["decode", "--version", "6", REQUEST], b""),
+        (&["decode", "--at", "3"], recording),
+        (&["decode", "--api", "Fetch"], recording),
+        (&["decode", "/dev/stdin"], recording),
+        (&["at", "3"], recording),
+        (&["replay", "/dev/stdin", "--to", "127.0.0.1:1", "--connection", "1"], recording),
+    ] {
+        let done = wire_with(arguments, input);
+        let code = (done.status.code(), text(&done.stdout));
+        assert_eq!(code, (Some(2), ""), "{arguments:?}: {}", text(&done.stderr));
+    }
+    let done = wire_with(&["decode", "/dev/stdin"], REQUEST.as_bytes());
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    let done = wire_with(&["decode", "--pcap", "/dev/stdin"], recording);
+    assert!(text(&done.stdout).contains("recorded before \\u001b[31mred\n"), "{}", text(&done.stdout));
+    // A key is given as an argument, so nobody waits for stdin, whatever is there.
+    let key = ["decode", "--topic", "__consumer_offsets", "--key", "001100026731"];
+    let done = wire_with(&key, recording);
+    assert!(text(&done.stdout).contains("StreamsGroupMetadataKey"), "{}", text(&done.stderr));
+    // A tree that nobody printed.
+    let frame = br#"{"what":"frame","tree":{"children":[{"name":"Frame","type":""}]}}"#;
+    for tree in [&frame[..], br#"{"tree":1}"#] {
+        let done = wire_with(&["encode"], tree);
+        assert_eq!(done.status.code(), Some(1), "{}", text(&done.stderr));
+    }
+}
+
+/// What a terminal would obey is written in letters, also what stands beyond ASCII.
+#[test]
+fn control_characters() {
+    let request = format!("00000014{}0005c29b33316d{}", &REQUEST[8..24], &REQUEST[28..]);
+    let done = wire(&["decode", &request]);
+    let out = text(&done.stdout);
+    assert!(out.contains(r#"client_id nullable_string = "\u009b31m""#), "{out}");
+    assert!(!out.chars().any(|it| it.is_control() && it != '\n'), "{out:?}");
 }
 
 #[test]

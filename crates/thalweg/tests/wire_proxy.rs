@@ -653,6 +653,10 @@ fn peak_kib(pid: u32) -> u64 {
 fn wrong_usage_and_what_is_not_there() {
     assert_eq!(run(&["wire", "proxy"]).status.code(), Some(2));
     assert_eq!(run(&["wire", "proxy", "--upstream", "nowhere"]).status.code(), Some(2));
+    for listen in ["nonsense", "127.0.0.1:99999", ""] {
+        let done = run(&["wire", "proxy", "--listen", listen, "--upstream", "127.0.0.1:1"]);
+        assert_eq!(done.status.code(), Some(2), "{listen:?}: {}", text(&done.stderr));
+    }
     assert_eq!(run(&["wire", "proxy", "--upstream", "h:1", "--filter", "api=Fetsh"]).status.code(), Some(2));
     let replay = |file: &str| run(&["wire", "replay", file, "--to", "127.0.0.1:1", "--compare"]);
     assert_eq!(replay("/not/a/file").status.code(), Some(2));

@@ -32,6 +32,9 @@ pub struct Hints {
 /// JSON that is none of these, or values that do not fit.
 pub fn assemble(document: &Json, hints: &Hints, lookup: Lookup) -> Result<Bytes, JsonError> {
     if let Some(tree) = document.get("tree") {
+        if !matches!(tree, Json::Object(_)) {
+            return Err(problem("tree", "expected an object"));
+        }
         return tree::bytes(tree).map(Bytes::from);
     }
     if document.get("requestHeader").is_some() {

@@ -33,7 +33,8 @@ pub(super) fn bytes(tree: &Json) -> Result<Vec<u8>> {
     })?;
     let framed = root.children()?.first().is_some_and(|it| it.name() == "Frame");
     if framed {
-        let size = i32::try_from(out.len() - 4).map_err(|_| problem("Frame.size", "larger than a frame"))?;
+        let size = out.len().checked_sub(4).and_then(|it| i32::try_from(it).ok());
+        let size = size.ok_or_else(|| problem("Frame.size", "no size of a frame"))?;
         put(&mut out, 0, &size.to_be_bytes());
     }
     Ok(out)

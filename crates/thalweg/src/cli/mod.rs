@@ -32,6 +32,9 @@ pub(crate) const NOT_FOUND: u8 = 3;
 const NOT_ALLOWED: u8 = 4;
 pub(crate) const UNREACHABLE: u8 = 5;
 
+/// Seconds of the longest patience. Much longer ones no clock can count.
+const YEAR: u64 = 365 * 24 * 60 * 60;
+
 /// Which broker is asked, and for how long.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Target {
@@ -45,8 +48,8 @@ pub(crate) struct Target {
         default_value = "127.0.0.1:9092"
     )]
     bootstrap: Vec<String>,
-    /// How long answers may take.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    /// How long answers may take, at most a year.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(..=YEAR))]
     timeout: u64,
 }
 

@@ -42,10 +42,10 @@ pub(crate) struct Shown {
 }
 
 impl Captures {
-    /// The file, if there is one.
-    pub(crate) fn file(&self, input: &str) -> Option<PathBuf> {
-        let named = Some(PathBuf::from(input)).filter(|it| has_captures(it));
-        self.pcap.clone().or(named)
+    /// The file, if there is one. Lines are of nothing else.
+    pub(crate) fn file(&self, input: Option<&str>) -> Option<PathBuf> {
+        let named = || input.map(PathBuf::from).filter(|it| self.lines || has_captures(it));
+        self.pcap.clone().or_else(named)
     }
 
     pub(crate) fn shown(&self, form: &Form) -> Shown {
@@ -53,13 +53,19 @@ impl Captures {
     }
 }
 
-/// Whether a file is a recording or a capture. Of stdin nothing is taken.
+/// Whether a file is a recording or a capture. Of stdin nothing is taken; what was looked at in a pipe with a name would
+/// be gone.
 fn has_captures(file: &Path) -> bool {
-    let known = |start: &[u8]| is_recording(start) || pcap::is_capture(start);
     if file == Path::new("-") {
-        return io::stdin().lock().fill_buf().is_ok_and(known);
+        return io::stdin().lock().fill_buf().is_ok_and(has_frames);
     }
-    File::open(file).is_ok_and(|it| BufReader::new(it).fill_buf().is_ok_and(known))
+    let is_file = std::fs::metadata(file).is_ok_and(|it| it.is_file());
+    is_file && File::open(file).is_ok_and(|it| BufReader::new(it).fill_buf().is_ok_and(has_frames))
+}
+
+/// Whether bytes begin as a recording or a capture does.
+pub(crate) fn has_frames(start: &[u8]) -> bool {
+    is_recording(start) || pcap::is_capture(start)
 }
 
 /// Prints all frames of a recording or capture.
@@ -191,7 +197,7 @@ impl Decoding<'_> {
     fn take(&mut self, captured: Captured) -> Result<(), End> {
         let text = match captured {
             Captured::Note { at_us, connection, text } => match self.shown.view {
-                View::Text => format!("{} #{connection} {text}", clock(at_us)),
+                View::Text => format!("{} #{connection} {}", clock(at_us), explain::text::plain(&text)),
                 View::Json | View::Kafka => Json::Object(vec![
                     ("note".into(), int(connection)),
                     ("atUs".into(), int(at_us)),

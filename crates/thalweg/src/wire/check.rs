@@ -98,7 +98,7 @@ fn tell(file: &str, checked: &Checked) -> Result<(), Failure> {
         print(&format!("{file}: damaged: {damage}"))?;
     }
     for it in &checked.report.failures {
-        print(&format!("{file}: {it}"))?;
+        print(&format!("{file}: {}", explain::text::plain(&it.to_string())))?;
     }
     Ok(())
 }

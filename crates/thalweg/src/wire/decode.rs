@@ -60,6 +60,12 @@ pub(crate) struct Path {
     form: Form,
 }
 
+impl Place {
+    pub(super) const fn is_given(&self) -> bool {
+        self.at.is_some() || self.path.is_some()
+    }
+}
+
 fn offset(text: &str) -> Result<usize, String> {
     let parsed = match text.strip_prefix("0x") {
         Some(digits) => usize::from_str_radix(digits, 16),
@@ -69,7 +75,14 @@ fn offset(text: &str) -> Result<usize, String> {
 }
 
 pub(crate) fn run(arguments: &Decode) -> Result<(), Failure> {
-    if let Some(file) = arguments.captures.file(&arguments.reading.source.input) {
+    // Who gives a key or a value as an argument is not waited for at stdin.
+    let input = (!arguments.reading.is_record()).then_some(arguments.reading.source.input.as_str());
+    if let Some(file) = arguments.captures.file(input) {
+        if arguments.place.is_given() || arguments.reading.is_told() {
+            let words = "of captures and recordings all frames are shown, by what they say themselves: no --at, --path, \
+                         --request, --response, --api, --key or --value";
+            return Err(Failure::new(USAGE, words));
+        }
         return captures::decode(
             &file,
             &arguments.reading.source.options()?,
@@ -77,7 +90,7 @@ pub(crate) fn run(arguments: &Decode) -> Result<(), Failure> {
         );
     }
     let found = arguments.reading.read()?;
-    if arguments.place.at.is_some() || arguments.place.path.is_some() {
+    if arguments.place.is_given() {
         return part(&found, &arguments.place, &arguments.page.form);
     }
     show(&found, &arguments.page)

@@ -15,6 +15,7 @@ use explain::{Api, Direction, Explained, Lookup, NotFound, Options, Severity, ve
 use wire::json::Json;
 use wire::table::{Draft, Kind, Message};
 
+use super::captures::has_frames;
 use crate::cli::{FAILED, Failure, NOT_FOUND, print};
 
 /// Wrong usage.
@@ -213,7 +214,7 @@ pub(crate) struct Reading {
     #[arg(long, allow_negative_numbers = true)]
     api: Option<String>,
     /// Version of the response or body.
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long, allow_negative_numbers = true, requires = "api")]
     version: Option<i64>,
     /// A message without frame and header.
     #[arg(long, requires = "api")]
@@ -251,7 +252,12 @@ impl Source {
         };
         let there = input == "-" || Path::new(input).exists();
         let raw = if there {
-            read(input)?
+            let raw = read(input)?;
+            if self.from == Written::Auto && has_frames(&raw) {
+                let words = "is a capture or recording; `wire decode --pcap` reads these, also from a pipe";
+                return Err(Failure::new(USAGE, format_args!("{input} {words}")));
+            }
+            raw
         } else if self.from == Written::Raw || (self.from == Written::Auto && input.starts_with('/')) {
             // A name that is mistyped may read as base-64; of what begins with a slash no frame can be meant.
             return Err(Failure::new(USAGE, format_args!("there is no file {input}")));
@@ -307,9 +313,20 @@ impl Found {
 }
 
 impl Reading {
+    /// Whether somebody said what the bytes are.
+    pub(super) const fn is_told(&self) -> bool {
+        let sides = self.sides.request || self.sides.response;
+        sides || self.api.is_some() || self.is_record()
+    }
+
+    /// Whether a record is given as arguments.
+    pub(super) const fn is_record(&self) -> bool {
+        self.key.is_some() || self.value.is_some()
+    }
+
     /// What is read: frames, a body, or a record.
     pub(super) fn read(&self) -> Result<Found, Failure> {
-        if self.key.is_some() || self.value.is_some() {
+        if self.is_record() {
             return self.record().map(Found::Few);
         }
         let (bytes, options) = (self.source.bytes(&self.source.input)?, self.source.options()?);

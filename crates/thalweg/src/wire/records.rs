@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &Records) -> Result<(), Failure> {
     let bytes = arguments.source.bytes(&arguments.source.input)?;
     options.topic = options.topic.or_else(|| topic_of(&arguments.source.input));
     let found = Found::Few(vec![explain::records(&bytes, &options).into()]);
-    if arguments.place.at.is_some() || arguments.place.path.is_some() {
+    if arguments.place.is_given() {
         return part(&found, &arguments.place, &arguments.page.form);
     }
     show(&found, &arguments.page)

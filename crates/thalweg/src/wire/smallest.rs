@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Smallest) -> Result<(), Failure> {
             (String::new(), vec![build.explain_body(message, version, &options)])
         }
     };
-    if arguments.place.at.is_some() || arguments.place.path.is_some() {
+    if arguments.place.is_given() {
         if built.len() > 1 {
             return Err(Failure::new(USAGE, "say --request or --response with --at and --path"));
         }

@@ -80,7 +80,7 @@ impl Line {
             let _ = write!(out, " and {} errors more", self.errors.more);
         }
         for note in &self.notes {
-            let _ = write!(out, " [{note}]");
+            let _ = write!(out, " [{}]", explain::text::plain(note));
         }
         out
     }

@@ -20,6 +20,7 @@ mod permits;
 pub(crate) mod rewrite;
 mod tree;
 
+use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -31,6 +32,7 @@ use std::time::Duration;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::form::USAGE;
 use crate::cli::{FAILED, Failure, Output as Format, UNREACHABLE};
 use filter::Filter;
 use nodes::Nodes;
@@ -136,7 +138,11 @@ async fn serve(arguments: Proxy, output: Output) -> Result<(Arc<Shared>, u8), Fa
     let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
     let mut hangup = signal(SignalKind::hangup()).map_err(failed)?;
-    let unbound = |problem| Failure::new(UNREACHABLE, format!("{}: {problem}", arguments.listen));
+    let unbound = |problem: std::io::Error| {
+        // What is no address at all is not one that can't be had.
+        let code = if problem.kind() == ErrorKind::InvalidInput { USAGE } else { UNREACHABLE };
+        Failure::new(code, format!("{}: {problem}", arguments.listen))
+    };
     // `:PORT` is that port on every address of this machine.
     let any = if arguments.listen.starts_with(':') { "0.0.0.0" } else { "" };
     let listener = TcpListener::bind(format!("{any}{}", arguments.listen)).map_err(unbound)?;

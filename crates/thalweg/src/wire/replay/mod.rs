@@ -69,6 +69,11 @@ pub(crate) async fn run(arguments: Replay) -> Result<(), Failure> {
     let recording = || open(&arguments.file);
     // Nothing is sent if what is asked for is not there.
     if !arguments.connection.is_empty() {
+        if std::fs::metadata(&arguments.file).is_ok_and(|it| !it.is_file()) {
+            let text =
+                format!("{}: --connection reads it twice, so it has to be a file", arguments.file.display());
+            return Err(Failure::new(USAGE, text));
+        }
         let there = connections(recording()?).map_err(unreadable)?;
         if let Some(missing) = arguments.connection.iter().find(|it| !there.contains(it)) {
             return Err(no_connection(&arguments, *missing, &there));
