@@ -145,7 +145,7 @@ fn member(
         assigned: tasks(assigned.active.keys(), &assigned.standby, &assigned.warmup),
         pending: tasks(pending.active.keys(), &pending.standby, &pending.warmup),
         target: group.target(id).map_or_else(Default::default, target),
-        waits_for: group.waits(id).iter().map(wait).collect(),
+        waits_for: group.waits(step.soft.streams.get(group_id), id).iter().map(wait).collect(),
         ..Default::default()
     }
 }

@@ -31,11 +31,13 @@ pub(super) fn record(telling: &mut Telling, before: &Hard, record: &Record) {
         target(telling, &key.group_id, &key.member_id, known.unwrap_or(&none), value);
     } else if let Record::StreamsGroupTargetAssignmentMetadata(key, Some(value)) = record {
         let tasks = std::mem::take(&mut telling.moved);
-        // Timestamp 0 is written when the last member has gone: nothing was computed.
+        let happened = Happened::new(Kind::TargetComputed).epoch(value.assignment_epoch);
         if value.assignment_timestamp != 0 {
-            let happened = Happened::new(Kind::TargetComputed).epoch(value.assignment_epoch);
             let cause = telling.because;
             telling.tell(&key.group_id, Happened { tasks, ..happened }.cause(cause));
+        } else if before.streams(&key.group_id).is_some_and(|it| !it.is_empty()) {
+            // I-8. When the last member has gone timestamp 0 is written too, but there is nobody to have a target.
+            telling.tell(&key.group_id, happened.detail("nobody gets tasks: topics are not in order"));
         }
     } else if let Record::StreamsGroupCurrentMemberAssignment(key, Some(value)) = record {
         let group = before.streams(&key.group_id);

@@ -153,6 +153,9 @@ fn conclude(
     // In Kafka the object that hears the wish of a group's first join is thrown away (H-40).
     let shuts_down = request.shutdown_application && (!is_new_group || may_deviate(step.image));
     let makes_plan = decision.planned.is_some();
+    if decision.delay_until.is_some() {
+        soft.delayed_since = Some(step.now);
+    }
     soft.remember(member_id, member.current.epoch, decision, shuts_down);
     let wants_description = description::is_wanted(
         step.image,

@@ -142,7 +142,7 @@ impl Rhythm<'_> {
     /// Tasks that the member goes to and does not have.
     fn missing(&self) -> impl Iterator<Item = &TaskId> {
         let assigned = &self.member.current.assigned;
-        let goal = self.soft.warmups.goal(self.member_id).or_else(|| self.group.target(self.member_id));
+        let goal = self.soft.goal(self.group, self.member_id);
         goal.into_iter().flat_map(move |target| {
             let active = target.active.iter().filter(|it| !assigned.active.contains_key(it));
             active

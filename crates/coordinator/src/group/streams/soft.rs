@@ -5,11 +5,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::StreamsGroup;
 use super::configure::{ConfiguredTopology, Problem};
 use super::description::Asked;
 use super::endpoints::Endpoints;
 use super::heartbeat::{Decision, Revocation};
-use super::tasks::TaskId;
+use super::tasks::{TaskId, Tasks};
 use super::warmup::Warmups;
 use crate::group::pulse::Pulse;
 use crate::group::roll::Roll;
@@ -34,6 +35,8 @@ pub struct StreamsSoft {
     pub(super) asked_for_description: Asked,
     /// The process of the newcomer for whom the last target was computed (I-9).
     pub(super) assigned_for: Option<Str>,
+    /// When the initial rebalance delay began, the last one (H-33).
+    pub(super) delayed_since: Option<Millis>,
     /// By member, since the load. Bounded by the members.
     pub(super) pulses: Roll<Pulse>,
 }
@@ -61,6 +64,16 @@ impl StreamsSoft {
         self.pulses.get(member)
     }
 
+    /// Whether it is known which tasks stay with their owners for now.
+    pub fn has_plan(&self) -> bool {
+        self.warmups.plan.is_some()
+    }
+
+    /// The tasks that a member goes to: those of its target, but for what stays and what is restored (W-2, W-3).
+    pub fn goal<'a>(&'a self, group: &'a StreamsGroup, member_id: &Str) -> Option<&'a Tasks> {
+        self.warmups.goal(member_id).or_else(|| group.target(member_id))
+    }
+
     /// Tasks that stay with their owners while others restore copies of them (W-3).
     pub fn warm_ups(&self) -> impl Iterator<Item = WarmUp<'_>> {
         let staying = self.warmups.plan.iter().flat_map(|it| &it.staying);
@@ -68,6 +81,11 @@ impl StreamsSoft {
             let copy = stay.copy.as_ref()?;
             Some(WarmUp { task, member: &copy.member, until: copy.until })
         })
+    }
+
+    /// When the group's first member came, for whom and those after it the first assignment is delayed.
+    pub fn delayed_since(&self) -> Option<Millis> {
+        self.delayed_since
     }
 
     /// What is wrong with the topics that the topology needs.

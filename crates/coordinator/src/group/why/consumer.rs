@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::silence::{self, Silence};
 use super::words::{has, instance, list, verb};
-use super::{Finding, Severity, newest, newest_of, span};
+use super::{Finding, Severity, computed, newest, newest_of, span};
 use crate::group::consumer::image::offered_assignors;
 use crate::group::consumer::{ConsumerGroup, ConsumerMember, ConsumerSoft, MemberState, Wait};
 use crate::group::history::classic::listed;
@@ -135,13 +135,17 @@ impl<'a> View<'a> {
         }
         let sentence =
             format!("The target of epoch {epoch} is computed with the next heartbeat of any member.");
-        let finding = Finding::new(Severity::Blocks, "no-target-yet", sentence).advice(self.heartbeats_due());
-        Some(finding.since(since))
+        let told = self.told(self.group.members().keys());
+        let advice = format!("Heartbeats are due every {}.", silence::intervals(told));
+        Some(Finding::new(Severity::Blocks, "no-target-yet", sentence).advice(advice).since(since))
     }
 
-    fn heartbeats_due(&self) -> String {
-        let interval = span(Millis::from(self.settings.heartbeat_interval_ms));
-        format!("Heartbeats are due every {interval}, sooner by members that wait.")
+    /// Until when each of these comes again after its last heartbeat, as it was told.
+    fn told<'s>(&'s self, ids: impl Iterator<Item = &'s Str>) -> impl Iterator<Item = Millis> {
+        ids.map(|id| {
+            let pulse = self.own.and_then(|it| it.pulse(id));
+            Millis::from(pulse.map_or(self.settings.heartbeat_interval_ms, |it| it.told_ms))
+        })
     }
 
     /// Expressions of which nobody knows yet what they mean, and those that mean nothing.
@@ -275,8 +279,8 @@ impl<'a> View<'a> {
         let held: Vec<_> = behind.iter().flat_map(|(id, it)| self.to_give_up(id, it)).collect();
         let what = || (partitions(held.len()), names(self.image, held.iter().copied()));
         let finding = silence::target_not_heard(&behind, target, (!held.is_empty()).then(what))
-            .advice(self.heartbeats_due())
-            .since(newest(self.ring, Kind::TargetComputed));
+            .advice(silence::hear_by(self.told(behind.iter().map(|(id, _)| *id))))
+            .since(computed(self.ring, target));
         Some(self.with_partitions(finding, &held))
     }
 

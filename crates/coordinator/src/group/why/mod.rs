@@ -258,6 +258,12 @@ fn newest(ring: Option<&Ring>, kind: Kind) -> Option<Millis> {
     ring?.newest(kind).map(|it| it.at)
 }
 
+/// When the target of this epoch was computed, if that is known.
+fn computed(ring: Option<&Ring>, epoch: i32) -> Option<Millis> {
+    let is_it = |it: &&Entry| it.happened.kind == Kind::TargetComputed && it.happened.epoch == epoch;
+    ring?.entries().rev().find(is_it).map(|it| it.at)
+}
+
 /// When it happened last to this member.
 fn newest_of(ring: Option<&Ring>, kind: Kind, member: &Str) -> Option<Millis> {
     let is_it =

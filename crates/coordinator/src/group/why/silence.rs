@@ -92,6 +92,20 @@ pub(super) fn behind<'a, M: 'a>(
     (!behind.is_empty()).then_some(behind)
 }
 
+/// `500 ms`, or `5 s at the longest` where members were told different intervals.
+pub(super) fn intervals(told: impl Iterator<Item = Millis>) -> String {
+    let told: Vec<Millis> = told.collect();
+    match (told.iter().min(), told.iter().max()) {
+        (Some(least), Some(most)) if least != most => format!("{} at the longest", span(*most)),
+        (_, most) => span(most.copied().unwrap_or(0)),
+    }
+}
+
+/// How soon members hear of a target.
+pub(super) fn hear_by(told: impl Iterator<Item = Millis>) -> String {
+    format!("They hear with their next heartbeats, every {}.", intervals(told))
+}
+
 /// What is to be said of them: how much they must give up by that target, and its names.
 pub(super) fn target_not_heard<M>(
     behind: &[(&Str, &M)],

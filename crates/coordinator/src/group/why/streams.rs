@@ -48,7 +48,8 @@ pub(super) fn findings(
     id: &Str,
     now: Millis,
 ) -> Vec<Finding> {
-    let waits = group.members().keys().map(|member| (member, group.waits(member)));
+    let own = soft.streams.get(id);
+    let waits = group.members().keys().map(|member| (member, group.waits(own, member)));
     let waits: Vec<_> = waits.filter(|(_, waits)| !waits.is_empty()).collect();
     let view = View {
         id,
@@ -56,7 +57,7 @@ pub(super) fn findings(
         soft,
         image,
         now,
-        own: soft.streams.get(id),
+        own,
         ring: soft.history.of(id),
         settings: &image.group_settings(&id.to_str()).streams,
         waits,
@@ -73,7 +74,7 @@ struct View<'a> {
     own: Option<&'a StreamsSoft>,
     ring: Option<&'a Ring>,
     settings: &'a StreamsGroupSettings,
-    /// What each member shall get and does not have.
+    /// What each member goes to and does not have.
     waits: Vec<(&'a Str, Vec<Wait>)>,
 }
 
@@ -197,6 +198,7 @@ impl<'a> View<'a> {
             let sentence = format!("The first assignment waits {left} more, so that members start together.");
             let advice = "group.streams.initial.rebalance.delay.ms says how long; nothing is to be done.";
             let finding = Finding::new(Severity::Blocks, "initial-delay", sentence).advice(advice);
+            let since = self.own.and_then(StreamsSoft::delayed_since);
             return Some(finding.since(since).until(Some(until)));
         }
         if epoch <= assigned {
@@ -218,7 +220,8 @@ impl<'a> View<'a> {
         let advice = if self.group.members().keys().all(|it| self.is_gone(it)) {
             "The clients of all members are gone: start the application again.".to_owned()
         } else {
-            format!("Heartbeats are due every {}.", span(Millis::from(self.settings.heartbeat_interval_ms)))
+            let here = self.group.members().keys().filter(|it| !self.is_gone(it));
+            format!("Heartbeats are due every {}.", silence::intervals(self.told(here)))
         };
         Some(Finding::new(Severity::Blocks, "no-target-yet", sentence).advice(advice).since(since))
     }
@@ -307,17 +310,26 @@ impl<'a> View<'a> {
         let behind = silence::behind(self.group.members(), target, rests_at, is_gone)?;
         let held: Vec<TaskId> = behind.iter().flat_map(|(id, it)| self.to_give_up(id, it)).collect();
         let gives_up = (!held.is_empty()).then(|| (tasks_text(held.len()), names(held.clone())));
-        let interval = span(Millis::from(self.settings.heartbeat_interval_ms));
         let finding = silence::target_not_heard(&behind, target, gives_up)
-            .advice(format!("They hear with their next heartbeats, every {interval}."))
-            .since(self.newest(Kind::TargetComputed));
+            .advice(silence::hear_by(self.told(behind.iter().map(|(id, _)| *id))))
+            .since(super::computed(self.ring, target));
         Some(Finding { tasks: task_names(&held), ..finding })
     }
 
-    /// What a member has that its target lacks.
+    /// Until when each of these comes again after its last heartbeat, as it was told.
+    fn told<'s>(&'s self, ids: impl Iterator<Item = &'s Str>) -> impl Iterator<Item = Millis> {
+        ids.map(|id| {
+            let pulse = self.own.and_then(|it| it.pulse(id));
+            Millis::from(pulse.map_or(self.settings.heartbeat_interval_ms, |it| it.told_ms))
+        })
+    }
+
+    /// What a member has and does not go to. While others restore tasks, that is what the plan says (W-2); after a
+    /// load nobody knows the plan before the first heartbeat (W-11).
     fn to_give_up(&self, id: &Str, it: &StreamsMember) -> Vec<TaskId> {
+        let Some(own) = self.own.filter(|it| it.has_plan()) else { return Vec::new() };
         let none = Tasks::default();
-        let target = self.group.target(id).unwrap_or(&none);
+        let target = own.goal(self.group, id).unwrap_or(&none);
         let assigned = &it.current.assigned;
         let active = assigned.active.keys().filter(|task| !target.active.contains(task));
         let standby = assigned.standby.difference(&target.standby);

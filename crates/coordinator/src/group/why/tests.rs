@@ -45,6 +45,13 @@ fn only_refusals_are_told_from_the_history() {
 }
 
 #[test]
+fn how_soon_members_come_is_told_by_the_longest_interval() {
+    let intervals = |told: &[Millis]| silence::intervals(told.iter().copied());
+    assert_eq!(intervals(&[500, 500]), "500 ms");
+    assert_eq!(intervals(&[500, 5000, 1000]), "5 s at the longest");
+}
+
+#[test]
 fn what_blocks_comes_first() {
     assert!(Severity::Blocks < Severity::Warns && Severity::Warns < Severity::Informs);
 }
