@@ -115,9 +115,9 @@ async fn describe(target: &Target, group: &str) -> Result<(Broker, DescribedGrou
     }
 }
 
-/// Partitions, committed offsets and ends of what the group reads.
+/// Partitions, committed offsets and ends of what the group reads, and ends of its changelogs.
 async fn inputs(coordinator: &mut Broker, group: &DescribedGroup) -> Result<Inputs, Failure> {
-    let topics = show::tasks::input_topics(group);
+    let topics = show::tasks::followed_topics(group);
     let asked = MetadataRequest {
         topics: Some(topics.iter().map(named).collect()),
         allow_auto_topic_creation: false,

@@ -65,6 +65,9 @@ pub(in crate::cli) fn text_page(group: &DescribedGroup) -> String {
             [address.clone(), it.members.len().to_string(), active, partitions(&it.standby)]
         })
         .collect();
+    if group.members.is_empty() {
+        return "The group has no members, so there are no endpoints.\n".to_owned();
+    }
     if rows.is_empty() {
         return "No member tells an endpoint: the application does not set application.server.\n".to_owned();
     }

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use wire::json::Json;
-use wire::streams_group_describe::response::{DescribedGroup, Member, Subtopology, TaskIds, TaskOffset};
+use wire::streams_group_describe::response::{
+    DescribedGroup, Member, Subtopology, TaskIds, TaskOffset, TopicInfo,
+};
 use wire::{Str, explain_group};
 
 use super::json::{list, number_or_null, object, text, texts};
@@ -23,6 +25,7 @@ pub(in crate::cli) struct Inputs {
     /// Number of partitions of each topic.
     pub partitions: BTreeMap<String, i32>,
     pub committed: BTreeMap<TopicPartition, i64>,
+    /// Also of changelogs.
     pub ends: BTreeMap<TopicPartition, i64>,
     /// What members were told to give up and have not; none if the broker does not tell.
     pub pending: Option<BTreeMap<Str, explain_group::response::Tasks>>,
@@ -97,7 +100,7 @@ pub(in crate::cli) fn rows(group: &DescribedGroup, inputs: &Inputs) -> Rows {
             put(&mut rows, &pending.standby, member, |it| &mut it.revoking.standby);
             put(&mut rows, &pending.warmup, member, |it| &mut it.revoking.warmup);
         }
-        follow(&mut rows, member);
+        follow(&mut rows, group, inputs, member);
     }
     rows
 }
@@ -110,19 +113,37 @@ fn put(rows: &mut Rows, tasks: &[impl Ids], member: &Member, pick: fn(&mut Row) 
     }
 }
 
-/// How far a member's copies are behind their changelogs.
-fn follow(rows: &mut Rows, member: &Member) {
+/// How far a member's copies are behind their changelogs: by the end that it told, or, as long as it knows none, by the
+/// broker's. Of a warm-up that it told nothing of yet nothing is restored.
+fn follow(rows: &mut Rows, group: &DescribedGroup, inputs: &Inputs, member: &Member) {
     let key = |it: &TaskOffset| (it.subtopology_id.to_string(), it.partition);
     let known = |offsets: &[TaskOffset]| -> BTreeMap<_, _> {
         offsets.iter().filter(|it| KNOWN.contains(&it.offset)).map(|it| (key(it), it.offset)).collect()
     };
     let (ends, offsets) = (known(&member.task_end_offsets), known(&member.task_offsets));
+    let is_told = |task: &(String, i32)| member.task_offsets.iter().any(|it| key(it) == *task);
     let has = &member.assignment;
-    for task in task_keys(&has.standby_tasks).chain(task_keys(&has.warmup_tasks)) {
-        let (Some(end), Some(offset)) = (ends.get(&task), offsets.get(&task)) else { continue };
+    let standbys = task_keys(&has.standby_tasks).map(|it| (it, None));
+    let warmups = task_keys(&has.warmup_tasks).map(|it| (it, Some(0)));
+    for (task, untold) in standbys.chain(warmups) {
+        let offset = offsets.get(&task).copied().or_else(|| untold.filter(|_| !is_told(&task)));
+        let end = ends.get(&task).copied().or_else(|| changelog_end(group, inputs, &task));
+        let (Some(end), Some(offset)) = (end, offset) else { continue };
         let row = rows.entry(task).or_default();
         row.changelog_lag = row.changelog_lag.max(Some((end - offset).max(0)));
     }
+}
+
+/// Where the changelogs of a task end, added up as a client adds up where it is; none if one of them can't be asked.
+fn changelog_end(
+    group: &DescribedGroup,
+    inputs: &Inputs,
+    (subtopology, partition): &(String, i32),
+) -> Option<i64> {
+    let subtopology = subtopologies(group).find(|it| it.subtopology_id == **subtopology)?;
+    let changelogs = &subtopology.state_changelog_topics;
+    let end = |it: &TopicInfo| inputs.ends.get(&(it.name.to_string(), *partition)).copied();
+    changelogs.iter().map(end).sum::<Option<i64>>().filter(|_| !changelogs.is_empty())
 }
 
 fn subtopologies(group: &DescribedGroup) -> impl Iterator<Item = &Subtopology> {
@@ -134,9 +155,10 @@ fn topics(subtopology: &Subtopology) -> impl Iterator<Item = &Str> {
     subtopology.source_topics.iter().chain(subtopology.repartition_source_topics.iter().map(|it| &it.name))
 }
 
-/// All topics that tasks of the group read.
-pub(in crate::cli) fn input_topics(group: &DescribedGroup) -> BTreeSet<Str> {
-    subtopologies(group).flat_map(topics).cloned().collect()
+/// All topics whose ends tell something of the group's tasks: those that they read, and changelogs.
+pub(in crate::cli) fn followed_topics(group: &DescribedGroup) -> BTreeSet<Str> {
+    let changelogs = subtopologies(group).flat_map(|it| &it.state_changelog_topics).map(|it| &it.name);
+    subtopologies(group).flat_map(topics).chain(changelogs).cloned().collect()
 }
 
 /// Tasks of a subtopology, as different answers have them.

@@ -371,6 +371,36 @@ fn unknown_end_of_a_changelog_is_no_lag() {
     }
 }
 
+/// A client that restores tells an end late, or never (CR-49), and first of all nothing.
+#[test]
+fn a_changelog_that_nobody_told_the_end_of_is_asked() {
+    let mut group = application();
+    let first = &mut group.topology.as_mut().unwrap().subtopologies.as_mut().unwrap()[0];
+    first.state_changelog_topics = ["app-a", "app-b"]
+        .map(|name| described::TopicInfo { name: name.into(), partitions: 2, ..Default::default() })
+        .to_vec();
+    assert!(
+        ["app-a", "app-b", "app-c", "app-r", "in"]
+            .map(Str::from)
+            .into_iter()
+            .eq(tasks::followed_topics(&group))
+    );
+    group.members[1].task_end_offsets.clear();
+    let mut inputs = inputs();
+    let lag = |group: &described::DescribedGroup, inputs: &tasks::Inputs| {
+        tasks::rows(group, inputs)[&("0".to_owned(), 1)].changelog_lag
+    };
+    inputs.ends.insert(("app-a".into(), 1), 500);
+    assert_eq!(lag(&group, &inputs), None, "one of two is not known");
+    inputs.ends.insert(("app-b".into(), 1), 70);
+    assert_eq!(lag(&group, &inputs), Some(510));
+    group.members[1].task_offsets.clear();
+    assert_eq!(lag(&group, &inputs), Some(570), "nothing is restored yet");
+    let member = &mut group.members[1].assignment;
+    member.standby_tasks = std::mem::take(&mut member.warmup_tasks);
+    assert_eq!(lag(&group, &inputs), None, "a standby tells when it comes to it");
+}
+
 #[test]
 fn endpoints_for_people() {
     assert_eq!(
@@ -381,7 +411,9 @@ process-1:8080  1        in:0,1   -
 process-2:8080  1        app-r:0  in:1
 "
     );
-    let without = described::DescribedGroup::default();
+    let mut without = described::DescribedGroup::default();
+    assert_eq!(endpoints::text_page(&without), "The group has no members, so there are no endpoints.\n");
+    without.members.push(described::Member::default());
     assert!(endpoints::text_page(&without).starts_with("No member tells an endpoint"));
 }
 
