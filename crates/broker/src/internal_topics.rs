@@ -11,6 +11,7 @@ use catalog::command::{CreateTopics, NewTopic};
 use coordinator::Millis;
 use parking_lot::Mutex;
 use tracing::{info, warn};
+use wire::ErrorCode;
 use wire::create_topics::request::CreatableTopic;
 
 use crate::broker::Broker;
@@ -84,8 +85,10 @@ pub(crate) fn create(broker: &Arc<Broker>, topics: Vec<CreatableTopic>, patience
         match result {
             Ok(created) => {
                 for (name, outcome) in created {
+                    // Another member's heartbeat was first.
+                    let refusal = outcome.err().filter(|it| it.code != ErrorCode::TOPIC_ALREADY_EXISTS);
                     let failure =
-                        outcome.err().map(|refusal| format!("{}: {}", refusal.code.name(), refusal.message));
+                        refusal.map(|refusal| format!("{}: {}", refusal.code.name(), refusal.message));
                     match &failure {
                         None => info!(topic = name, "internal topic of a streams group created"),
                         Some(reason) => {
