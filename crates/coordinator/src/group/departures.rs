@@ -17,6 +17,7 @@ use crate::group::soft::TimerKey;
 use crate::group::state::Group;
 use crate::group::step::Step;
 use crate::group::streams::image::may_deviate;
+use crate::group::why::span;
 use crate::group::{classic, consumer, streams};
 use crate::machine::Millis;
 use crate::timers::Timers;
@@ -79,11 +80,20 @@ pub(in crate::group) struct Crowd<'a> {
     pub go_together: &'a dyn Fn(&[Str]) -> bool,
 }
 
+/// A member whose client closed its connection.
+#[derive(Debug)]
+pub(in crate::group) struct Departure {
+    member: Str,
+    closed: Millis,
+    /// Its session, at the latest.
+    ends: Millis,
+}
+
 /// What becomes of the sessions of some members.
 #[derive(Debug)]
 pub(in crate::group) enum Verdict {
-    /// They end no later than then.
-    Gone(Vec<(Str, Millis)>),
+    /// They end soon.
+    Gone(Vec<Departure>),
     /// They last as long as if no connection had been closed: the member was last heard then.
     Alive(Vec<(Str, Millis)>),
 }
@@ -97,7 +107,7 @@ impl Crowd<'_> {
         limits: Limits,
     ) -> Verdict {
         let gone = self.mark(pulses, closed);
-        let Some(first) = gone.iter().map(|(_, at)| *at).min() else { return Verdict::Gone(gone) };
+        let Some(first) = gone.iter().map(|(_, at)| *at).min() else { return Verdict::Gone(Vec::new()) };
         let burst: Vec<Str> = pulses
             .iter()
             .filter(|(_, it)| it.gone.is_some_and(|at| at >= first - BURST))
@@ -107,13 +117,14 @@ impl Crowd<'_> {
             let alive = burst.iter().filter_map(|id| revive(pulses, id)).collect();
             return Verdict::Alive(alive);
         }
-        let ends = gone.into_iter().filter_map(|(id, at)| {
-            let pulse = pulses.get(&id)?;
+        let ends = gone.into_iter().filter_map(|(member, closed)| {
+            let pulse = pulses.get(&member)?;
             let least = if pulse.returns_late { GRACE_MIN_LATE } else { GRACE_MIN };
             // CR-26: never from a shortened interval; those told lately are among the largest.
             let grace = (2 * pulse.largest_ms).max(limits.grace).max(least);
             // CR-25, 4.
-            (limits.now - limits.loaded_at >= grace).then_some((id, at + grace))
+            let is_known = limits.now - limits.loaded_at >= grace;
+            is_known.then(|| Departure { ends: closed + grace, member, closed })
         });
         Verdict::Gone(ends.collect())
     }
@@ -144,11 +155,12 @@ fn revive(pulses: &mut Roll<Pulse>, id: &Str) -> Option<(Str, Millis)> {
 }
 
 impl Verdict {
-    /// Tells of members that are taken for gone.
-    pub(in crate::group) fn tell(&self, telling: &mut Telling, group_id: &Str) {
+    /// Tells of members that are taken for gone, which is a while after the close: others were waited for.
+    pub(in crate::group) fn tell(&self, telling: &mut Telling, group_id: &Str, now: Millis) {
         let Self::Gone(members) = self else { return };
-        for (member, _) in members {
-            telling.tell(group_id, Happened::new(Kind::ConnectionClosed).member(member));
+        for it in members {
+            let happened = Happened::new(Kind::ConnectionClosed).member(&it.member);
+            telling.tell(group_id, happened.detail(&format!("{} ago", span(now - it.closed))));
         }
     }
 
@@ -164,15 +176,18 @@ impl Verdict {
         key: impl Fn(&Str) -> TimerKey,
         session: impl Fn(&Str) -> Millis,
     ) {
-        let (Self::Gone(members) | Self::Alive(members)) = self;
-        for (member, at) in members {
+        let mut set = |member: &Str, deadline: &dyn Fn(Millis) -> Millis| {
             let key = key(member);
-            let Some(before) = timers.get(&key) else { continue };
-            let deadline = match self {
-                Self::Gone(_) => before.min(*at),
-                Self::Alive(_) => before.max(at.saturating_add(session(member))),
-            };
-            timers.set(key, deadline);
+            let before = timers.get(&key);
+            before.into_iter().for_each(|it| timers.set(key.clone(), deadline(it)));
+        };
+        match self {
+            Self::Gone(members) => {
+                members.iter().for_each(|it| set(&it.member, &|before| before.min(it.ends)))
+            }
+            Self::Alive(members) => members.iter().for_each(|(member, heard)| {
+                set(member, &|before| before.max(heard.saturating_add(session(member))));
+            }),
         }
     }
 }

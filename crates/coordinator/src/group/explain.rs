@@ -198,6 +198,8 @@ fn task_ids<'a>(tasks: impl IntoIterator<Item = &'a TaskId>) -> Vec<told::TaskId
 fn topics(step: &Step<'_>, group: &StreamsGroup, soft: Option<&StreamsSoft>) -> Vec<told::Topic> {
     let Some(topology) = &group.topology else { return Vec::new() };
     let configured = soft.and_then(StreamsSoft::configured);
+    let problem = soft.and_then(StreamsSoft::topic_problem);
+    let other = problem.and_then(|it| it.wanted.as_ref());
     let mut topics = Vec::new();
     for (id, subtopology) in topology.subtopologies() {
         let decided = configured.and_then(|it| it.subtopology(id));
@@ -207,7 +209,11 @@ fn topics(step: &Step<'_>, group: &StreamsGroup, soft: Option<&StreamsSoft>) -> 
                 name: name.clone(),
                 subtopology_id: id.clone(),
                 role: Str::from_static(role),
-                wanted: wanted.filter(|it| *it > 0).unwrap_or(-1),
+                wanted: other
+                    .filter(|it| it.0 == *name)
+                    .map(|it| it.1)
+                    .or_else(|| wanted.filter(|it| *it > 0))
+                    .unwrap_or(-1),
                 found: found.and_then(|it| i32::try_from(it).ok()).unwrap_or(-1),
                 ..Default::default()
             });

@@ -29,7 +29,7 @@ pub fn departed(step: &mut Step<'_>, group_id: &Str, closed: &[ClosedConnection]
         },
     };
     let verdict = crowd.judge(&mut soft.pulses, closed, limits);
-    verdict.tell(step.telling(), group_id);
+    verdict.tell(step.telling(), group_id, limits.now);
     carry_out(step, group_id, &verdict);
 }
 

@@ -57,6 +57,8 @@ pub struct ConfiguredSubtopology {
 pub struct Problem {
     pub status: TopicStatus,
     pub detail: String,
+    /// An internal topic that exists with another number of partitions than this.
+    pub wanted: Option<(Str, i32)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,6 +152,7 @@ impl<'a> Configuration<'a> {
                 "Internal topics are missing: {}",
                 summary(topics_to_create.iter().map(|it| &it.name))
             ),
+            wanted: None,
         });
         Ok(ConfiguredTopology {
             topology_epoch: self.topology.epoch(),
@@ -167,7 +170,7 @@ impl<'a> Configuration<'a> {
             return Ok(());
         }
         let detail = format!("Source topics {} are missing.", summary(missing.into_iter()));
-        Err(Stop::Problem(Problem { status: TopicStatus::MissingSourceTopics, detail }))
+        Err(Stop::Problem(Problem { status: TopicStatus::MissingSourceTopics, detail, wanted: None }))
     }
 
     /// T-11. A count is taken as soon as one input of the writing subtopology is known, like in Kafka: an
@@ -384,10 +387,13 @@ impl<'a> Configuration<'a> {
                 None => missing.push(creatable(topic)),
                 Some(found) if found == topic.partitions => {}
                 Some(found) => {
-                    return Err(incorrectly_partitioned(format!(
+                    let detail = format!(
                         "Existing topic {name} has different number of partitions: expected {}, found {found}",
                         topic.partitions
-                    )));
+                    );
+                    let wanted = Some((name.clone(), topic.partitions));
+                    let status = TopicStatus::IncorrectlyPartitionedTopics;
+                    return Err(Stop::Problem(Problem { status, detail, wanted }));
                 }
             }
         }
@@ -430,7 +436,7 @@ fn creatable(topic: &InternalTopic) -> CreatableTopic {
 }
 
 fn incorrectly_partitioned(detail: String) -> Stop {
-    Stop::Problem(Problem { status: TopicStatus::IncorrectlyPartitionedTopics, detail })
+    Stop::Problem(Problem { status: TopicStatus::IncorrectlyPartitionedTopics, detail, wanted: None })
 }
 
 fn sorted(mut names: Vec<Str>) -> Vec<Str> {

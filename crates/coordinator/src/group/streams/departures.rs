@@ -22,7 +22,7 @@ pub fn departed(step: &mut Step<'_>, group_id: &Str, closed: &[ClosedConnection]
         go_together: &|ids| ids.iter().filter_map(process).collect::<BTreeSet<_>>().len() <= 1,
     };
     let verdict = crowd.judge(&mut soft.pulses, closed, limits);
-    verdict.tell(step.telling(), group_id);
+    verdict.tell(step.telling(), group_id, limits.now);
     carry_out(step, group_id, &verdict);
 }
 

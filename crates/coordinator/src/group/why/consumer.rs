@@ -99,11 +99,11 @@ impl<'a> View<'a> {
             let since = self.ring.and_then(|it| it.state_since(state));
             let (code, sentence) = match state {
                 "Stable" => {
-                    let epoch = self.group.epoch;
-                    (
-                        "stable",
-                        format!("The group is stable: every member has the partitions of epoch {epoch}."),
-                    )
+                    let (epoch, reservation) = (self.group.epoch, silence::reservation(&findings));
+                    let sentence = format!(
+                        "The group is stable: every member has the partitions of epoch {epoch}{reservation}."
+                    );
+                    ("stable", sentence)
                 }
                 _ => ("goes-on", format!("The group is {state} and goes on with the next heartbeats.")),
             };

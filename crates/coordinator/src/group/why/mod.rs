@@ -15,7 +15,9 @@ pub(super) use streams::{revocation, session};
 pub(super) use {classic::session as classic_session, consumer::revocation as consumer_revocation};
 pub(super) use {classic::topics as classic_topics, consumer::session as consumer_session};
 
-use crate::group::history::{Cause, Entry, Kind, Ring};
+use std::collections::BTreeSet;
+
+use crate::group::history::{Cause, Entry, Kind, RING_MAX, Ring};
 use crate::group::offsets::Committed;
 use crate::group::offsets::expire::Retention;
 use crate::group::soft::Soft;
@@ -26,8 +28,12 @@ use wire::{ErrorCode, Str};
 
 /// How far back refusals and epochs count as of now.
 pub const RECENT: Millis = 600_000;
+/// The same for refusals of a group that has no members any more.
+const RECENT_WITHOUT_MEMBERS: Millis = 60_000;
 /// So many epochs within [`RECENT`] are not an ordinary deployment any more, at least.
 const FLAPPING_FROM: usize = 10;
+/// In so many of the minutes of [`RECENT`].
+const FLAPPING_MINUTES: usize = 5;
 /// And so many for each member: a deployment takes each of them away and brings it back, which may be done twice.
 const FLAPPING_PER_MEMBER: usize = 4;
 
@@ -132,8 +138,12 @@ pub fn findings(hard: &Hard, soft: &Soft, image: &Image, id: &Str, now: Millis) 
     };
     if let Some(ring) = soft.history.of(id) {
         let recent: Vec<&Entry> = ring.entries().filter(|it| now - it.at < RECENT).collect();
-        findings.extend(recent.iter().rev().filter_map(|it| refusal(it, now)));
-        findings.extend(flapping(&recent, members));
+        let counts = |it: &&&Entry| {
+            (members > 0 || now - it.at < RECENT_WITHOUT_MEMBERS) && !has_settled_since(&recent, it)
+        };
+        let refused = recent.iter().rev().filter(counts);
+        findings.extend(refused.filter_map(|it| refusal(it, now)));
+        findings.extend(flapping(&recent, members, now));
     }
     findings.sort_by_key(|it| it.severity);
     findings
@@ -162,27 +172,41 @@ fn offsets_expire(hard: &Hard, soft: &Soft, image: &Image, id: &Str, group: &Gro
     Some(Finding::new(Severity::Informs, "offsets-expire", sentence).advice(advice).until(Some(first)))
 }
 
-/// Whether the group changes more often than anybody deploys. Steps of warm-ups are how it comes to rest after a
-/// change, and do not count.
-fn flapping(recent: &[&Entry], members: usize) -> Option<Finding> {
+/// Whether the member of a refusal came to rest after it, as one does that lost an answer or was away for too long.
+fn has_settled_since(recent: &[&Entry], refused: &Entry) -> bool {
+    let member = &refused.happened.member;
+    let settled = |it: &&Entry| it.happened.kind == Kind::MemberSettled && it.happened.member == *member;
+    member.is_some() && recent.iter().rev().take_while(|it| it.sequence > refused.sequence).any(settled)
+}
+
+/// Whether the group changes more often than anybody deploys, and goes on with it. Steps of warm-ups are how it comes to
+/// rest after a change, and do not count.
+fn flapping(recent: &[&Entry], members: usize, now: Millis) -> Option<Finding> {
     let is_epoch = |kind| [Kind::EpochMoved, Kind::RebalanceBegan].contains(&kind);
     let moved = |it: &&&Entry| is_epoch(it.happened.kind) && it.happened.cause != Cause::Warmups;
     let epochs: Vec<_> = recent.iter().filter(moved).collect();
     if epochs.len() < FLAPPING_FROM.max(FLAPPING_PER_MEMBER.saturating_mul(members)) {
         return None;
     }
+    // An application that starts, or of which some instances are killed, moves the epoch often, but soon no more. Where
+    // so much happened that older events are forgotten, nobody knows how long it has gone on.
+    let minutes: BTreeSet<Millis> = epochs.iter().map(|it| (now - it.at) / 60_000).collect();
+    let is_cut = recent.len() >= RING_MAX;
+    if minutes.len() < FLAPPING_MINUTES && !is_cut {
+        return None;
+    }
+    let since = epochs.first().map(|it| it.at);
     let mut causes: Vec<&str> = epochs.iter().map(|it| it.happened.cause.name()).collect();
     causes.sort_unstable();
     let most = causes.chunk_by(|a, b| a == b).max_by_key(|it| it.len()).and_then(|it| it.first());
     let sentence = format!(
         "The group's epoch moved {} times in the last {}, mostly because of {}.",
         epochs.len(),
-        span(RECENT),
+        if is_cut { span(now - since.unwrap_or(now)) } else { span(RECENT) },
         most.filter(|it| !it.is_empty()).unwrap_or(&"nothing known"),
     );
     let advice = "Look in the events which members come and go: a process that restarts again and again, \
                   or sessions that end because heartbeats do not come.";
-    let since = epochs.first().map(|it| it.at);
     Some(Finding::new(Severity::Warns, "flapping", sentence).advice(advice).since(since))
 }
 

@@ -65,8 +65,11 @@ impl Silence<'_> {
                         Some(_) => format!("was last heard of {ago} ago"),
                         None => format!("was not heard of since the coordinator was loaded {ago} ago"),
                     };
-                    let sentence =
+                    let mut sentence =
                         format!("Member {member} ({place}) {heard}; heartbeats are due every {due}.");
+                    if let Some(idle) = &self.idle {
+                        sentence.push_str(&format!(" If its process stands still, nobody works on {idle}."));
+                    }
                     ("silent-member", last, sentence)
                 }
             };
@@ -77,6 +80,11 @@ impl Silence<'_> {
         };
         Some(finding.until(Some(self.ends)).members([*member]))
     }
+}
+
+/// Behind a sentence that says that all is well: it is, as long as these live.
+pub(super) fn reservation(findings: &[Finding]) -> &'static str {
+    if findings.iter().any(|it| it.code == "silent-member") { ", if those that are silent live" } else { "" }
 }
 
 /// Members that do not know the target of this epoch yet, if there are any. `rests_at` is the epoch of a member that is

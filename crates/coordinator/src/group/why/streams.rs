@@ -102,7 +102,9 @@ impl<'a> View<'a> {
         if !findings.iter().any(|it| it.severity == Severity::Blocks) {
             let sentence = match state {
                 GroupState::Stable => {
-                    format!("The group is stable: every member has the tasks of epoch {}.", self.group.epoch)
+                    let reservation = silence::reservation(&findings);
+                    let epoch = self.group.epoch;
+                    format!("The group is stable: every member has the tasks of epoch {epoch}{reservation}.")
                 }
                 GroupState::Empty
                 | GroupState::NotReady
@@ -157,8 +159,10 @@ impl<'a> View<'a> {
             TopicStatus::IncorrectlyPartitionedTopics => (
                 "wrongly-partitioned-topics",
                 Kind::TopicsWronglyPartitioned,
-                "Give copartitioned source topics the same number of partitions. If an internal topic has the \
-                 wrong number: stop the application, delete that topic, start again; its state is built anew.",
+                "Give copartitioned source topics the same number of partitions. If an internal topic has the wrong \
+                 number: did a source topic get another number than before (made anew, by a producer perhaps)? Then \
+                 make that one as it was. Else stop the application, delete the internal topic, start again; its \
+                 state is built anew.",
             ),
             TopicStatus::MissingInternalTopics => (
                 "missing-internal-topics",
@@ -184,7 +188,10 @@ impl<'a> View<'a> {
                 let topics = configured.into_iter().flat_map(|it| &it.topics_to_create).map(|it| &it.name);
                 topics.filter(|it| self.image.topic(&it.to_str()).is_none()).cloned().collect()
             }
-            TopicStatus::IncorrectlyPartitionedTopics => Vec::new(),
+            TopicStatus::IncorrectlyPartitionedTopics => {
+                let problem = self.own.and_then(StreamsSoft::topic_problem);
+                problem.and_then(|it| it.wanted.as_ref()).map(|it| it.0.clone()).into_iter().collect()
+            }
         }
     }
 
@@ -407,7 +414,7 @@ impl<'a> View<'a> {
         );
         let advice = format!(
             "A task moves when its copy is near enough to the end of the changelog (streams.acceptable.recovery.lag), \
-             and in {} at the latest. `thalweg streams tasks` shows how far they are.",
+             and in {} at the latest. `thalweg streams tasks` shows how far they were when last heard of.",
             span(last - self.now)
         );
         let finding = Finding::new(Severity::Informs, "warm-ups", sentence).advice(advice).members(members);

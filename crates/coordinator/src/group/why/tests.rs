@@ -59,18 +59,31 @@ fn what_blocks_comes_first() {
 /// Steps of warm-ups follow from one change, and a deployment moves the epoch twice for each member.
 #[test]
 fn only_what_comes_and_goes_too_often_is_flapping() {
-    let entry = |sequence, cause| Entry {
-        sequence,
-        at: 0,
-        count: 1,
-        happened: Happened::new(Kind::EpochMoved).cause(cause),
+    // An epoch each time, that many milliseconds apart.
+    let flapping_every = |step: Millis, epochs: &[(usize, Cause)], members| {
+        let causes = epochs.iter().flat_map(|(count, cause)| std::iter::repeat_n(*cause, *count));
+        let entry = |(sequence, cause): (i64, Cause)| Entry {
+            sequence,
+            at: (sequence - 1) * step,
+            count: 1,
+            happened: Happened::new(Kind::EpochMoved).cause(cause),
+        };
+        let entries: Vec<Entry> = (1..).zip(causes).map(entry).collect();
+        let now = entries.last().map_or(0, |it| it.at) + 1_000;
+        let found = flapping(&entries.iter().collect::<Vec<_>>(), members, now);
+        found.map(|it| (it.sentence, it.since))
     };
-    let is_flapping = |epochs: &[(usize, Cause)], members| {
-        let entries: Vec<Entry> =
-            epochs.iter().flat_map(|(count, cause)| (0..*count).map(|_| entry(1, *cause))).collect();
-        let found = flapping(&entries.iter().collect::<Vec<_>>(), members);
-        found.map(|it| it.sentence)
-    };
+    let is_flapping = |epochs: &[(usize, Cause)], members| Some(flapping_every(40_000, epochs, members)?.0);
+    let restarts = [(5, Cause::MemberJoined), (7, Cause::MemberLeft)];
+    assert_eq!(flapping_every(15_000, &restarts, 2), None, "a start, and some that were killed");
+    assert!(flapping_every(40_000, &restarts, 2).is_some());
+    // So much that the older is forgotten.
+    let (sentence, since) = flapping_every(1_000, &[(128, Cause::MemberLeft)], 3).unwrap();
+    assert_eq!(
+        sentence,
+        "The group's epoch moved 128 times in the last 2 min 8 s, mostly because of member-left."
+    );
+    assert_eq!(since, Some(0));
     assert_eq!(is_flapping(&[(30, Cause::Warmups), (4, Cause::MemberJoined)], 2), None);
     assert_eq!(is_flapping(&[(12, Cause::MemberJoined), (12, Cause::MemberLeft)], 12), None, "a deployment");
     assert!(is_flapping(&[(5, Cause::MemberJoined), (5, Cause::SessionOver)], 1).is_some());
