@@ -44,6 +44,21 @@ impl ErrorCode {
     }
 }
 
+/// Bytes of an error message: a response has room for 32,767, and clients show it in one line.
+const MESSAGE_MAX: usize = 16 * 1024;
+
+/// A text as an error message, without its middle if it is too long to be sent: it may have in it what a client sent.
+#[must_use]
+pub fn error_message(text: String) -> String {
+    if text.len() <= MESSAGE_MAX {
+        return text;
+    }
+    const BETWEEN: &str = " … ";
+    let half = (MESSAGE_MAX - BETWEEN.len()) / 2;
+    let (head, tail) = (text.floor_char_boundary(half), text.ceil_char_boundary(text.len() - half));
+    [text.get(..head).unwrap_or_default(), BETWEEN, text.get(tail..).unwrap_or_default()].concat()
+}
+
 impl From<i16> for ErrorCode {
     fn from(code: i16) -> Self {
         Self(code)
@@ -65,6 +80,16 @@ impl fmt::Display for ErrorCode {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_have_room_in_a_response() {
+        assert_eq!(error_message("Group g not found.".to_owned()), "Group g not found.");
+        for word in ["x", "ä", "𝄞"] {
+            let found = error_message(format!("Group {} not found.", word.repeat(40_000)));
+            assert!((16_000..=MESSAGE_MAX).contains(&found.len()), "{}", found.len());
+            assert!(found.starts_with("Group ") && found.ends_with(" not found.") && found.contains(" … "));
+        }
+    }
 
     #[test]
     fn names_and_retries() {

@@ -40,7 +40,7 @@ pub use chunk::{Chunk, Chunks, Records};
 #[doc(hidden)]
 pub use cursor::Cursor;
 pub use error::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind};
-pub use error_code::ErrorCode;
+pub use error_code::{ErrorCode, error_message};
 pub use message::{Message, Request, Response};
 pub use messages::*;
 pub use read::{RawTag, Reader, Tags};

@@ -11,6 +11,8 @@ mod producer_ids;
 
 use std::fmt;
 
+use wire::error_message;
+
 pub use alter_configs::{AlterConfigs, AlterResource, ConfigOp, ReplaceConfigs, ReplaceResource};
 pub use brokers::{RegisterBroker, UnregisterBroker};
 pub use create_partitions::{CreatePartitions, NewPartitions};
@@ -52,8 +54,9 @@ pub struct Refusal {
 }
 
 impl Refusal {
+    /// The message may say again what a client sent, of any length.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+        Self { code, message: error_message(message.into()) }
     }
 
     pub(crate) fn invalid_request(message: impl Into<String>) -> Self {

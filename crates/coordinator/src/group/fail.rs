@@ -1,6 +1,6 @@
 //! Why a request was refused.
 
-use wire::ErrorCode;
+use wire::{ErrorCode, error_message};
 
 /// Error code and message of a refused request. What refuses leaves no record and no soft state.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,8 +11,9 @@ pub struct Fail {
 }
 
 impl Fail {
+    /// The message may say again what a client sent, of any length.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: Some(message.into()) }
+        Self { code, message: Some(error_message(message.into())) }
     }
 }
 

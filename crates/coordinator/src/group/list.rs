@@ -16,7 +16,7 @@ use crate::group::streams;
 use wire::list_groups::response::ListedGroup;
 use wire::{
     ErrorCode, ListGroupsRequest, ListGroupsResponse, Str, consumer_group_describe, describe_groups,
-    streams_group_describe,
+    error_message, streams_group_describe,
 };
 
 /// First version of DescribeGroups that tells why a group is Dead.
@@ -117,7 +117,7 @@ pub(super) fn describe(
     }
     describe_groups::response::DescribedGroup {
         error_code: ErrorCode::GROUP_ID_NOT_FOUND,
-        error_message: Some(Str::from(message)),
+        error_message: Some(Str::from(error_message(message))),
         ..dead
     }
 }

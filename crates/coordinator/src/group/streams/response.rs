@@ -17,7 +17,7 @@ use crate::group::pulse::{Pulse, Told};
 use crate::group::request::StreamsHeartbeatReply;
 use crate::machine::{Caller, Millis};
 use wire::streams_group_heartbeat::response::{Status, TaskIds};
-use wire::{Str, StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse};
+use wire::{Str, StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse, error_message};
 
 /// Statuses that do not come from the topics of the topology (those are in `configure.rs`).
 const STALE_TOPOLOGY: i8 = 0;
@@ -181,7 +181,7 @@ impl Response<'_> {
 }
 
 fn status(status_code: i8, detail: &str) -> Status {
-    Status { status_code, status_detail: Str::from(detail), ..Default::default() }
+    Status { status_code, status_detail: Str::from(error_message(detail.to_owned())), ..Default::default() }
 }
 
 fn task_ids<'a>(wanted: bool, tasks: impl IntoIterator<Item = &'a TaskId>) -> Vec<TaskIds> {
