@@ -24,7 +24,7 @@ use super::leave::may_become_classic;
 use super::place::Place;
 use super::soft::ConsumerSoft;
 use super::update::{Decision, Update};
-use super::{ClassicMember, ConsumerGroup, MemberMetadata, timers};
+use super::{ClassicMember, ConsumerGroup, MemberMetadata, classic_members, timers};
 use crate::group::classic;
 use crate::group::embedded::{Malformed, Subscription};
 use crate::group::fail::Fail;
@@ -173,6 +173,7 @@ fn conclude(
     let (group_id, own_id) = decision.carry_out(step, caller, &request.group_id, member_id, session);
     let sync_until = step.now + Millis::from(request.rebalance_timeout_ms);
     timers::call_to_sync(step.soft, &group_id, &own_id, sync_until);
+    classic_members::hear(step, &group_id, &own_id);
     let group = step.hard.consumer(&request.group_id).expect("the join's records made the group");
     let epoch = group.member(member_id).map_or(-1, |it| it.current.epoch);
     JoinGroupResponse {

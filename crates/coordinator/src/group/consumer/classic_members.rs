@@ -18,6 +18,7 @@ use super::{ClassicMember, ConsumerGroup, ConsumerMember, MemberState, timers};
 use crate::group::classic::live::CONSUMER;
 use crate::group::embedded;
 use crate::group::fail::Fail;
+use crate::group::pulse::Pulse;
 use crate::group::step::Step;
 use crate::machine::Millis;
 use wire::leave_group::request::MemberIdentity;
@@ -148,6 +149,23 @@ fn renew_session(step: &mut Step<'_>, group_id: &Str, member_id: &Str) {
     let session = member.metadata.classic.as_ref().map_or(0, |it| it.session_timeout_ms);
     let (id, until) = (id.clone(), step.now + Millis::from(session));
     timers::set_session(step.soft, group_id, &id, until);
+    hear(step, group_id, &id);
+}
+
+/// Members of the classic protocol come as often as they like, and are never taken for gone (CR-26): only when they
+/// were heard of is told.
+pub(super) fn hear(step: &mut Step<'_>, group_id: &Str, member_id: &Str) {
+    let pulse = Pulse {
+        heard: step.now,
+        connection: 0,
+        told_ms: 0,
+        largest_ms: 0,
+        gone: None,
+        returns_late: false,
+        waits: None,
+    };
+    let soft = step.soft.consumer.entry(group_id.clone()).or_default();
+    soft.pulses.insert(member_id.clone(), pulse);
 }
 
 fn call_to_join(step: &mut Step<'_>, group_id: &Str, member_id: &Str) {

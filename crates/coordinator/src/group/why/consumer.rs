@@ -142,10 +142,7 @@ impl<'a> View<'a> {
 
     /// Until when each of these comes again after its last heartbeat, as it was told.
     fn told<'s>(&'s self, ids: impl Iterator<Item = &'s Str>) -> impl Iterator<Item = Millis> {
-        ids.map(|id| {
-            let pulse = self.own.and_then(|it| it.pulse(id));
-            Millis::from(pulse.map_or(self.settings.heartbeat_interval_ms, |it| it.told_ms))
-        })
+        ids.map(|id| self.interval(id))
     }
 
     /// Expressions of which nobody knows yet what they mean, and those that mean nothing.
@@ -191,13 +188,23 @@ impl<'a> View<'a> {
             loaded: self.soft.history.loaded_at,
             ends,
             gone: pulse.and_then(|it| it.gone),
-            interval: Millis::from(pulse.map_or(self.settings.heartbeat_interval_ms, |it| it.told_ms)),
+            interval: self.interval(member),
             blocks: self.waits.values().flatten().any(|wait| wait.holders.contains(member)),
             holds: "partitions",
             idle: (!idle.is_empty())
                 .then(|| format!("{} ({})", partitions(idle.len()), names(self.image, idle.iter().copied()))),
         };
         silence.finding(self.now)
+    }
+
+    /// Until a member comes again. One of the classic protocol is told nothing: clients send three heartbeats in a session,
+    /// or more.
+    fn interval(&self, id: &Str) -> Millis {
+        if let Some(classic) = self.group.member(id).and_then(|it| it.metadata.classic.as_ref()) {
+            return Millis::from(classic.session_timeout_ms) / 3;
+        }
+        let pulse = self.own.and_then(|it| it.pulse(id));
+        Millis::from(pulse.map_or(self.settings.heartbeat_interval_ms, |it| it.told_ms))
     }
 
     /// Its client closed the connection and has no other one.
