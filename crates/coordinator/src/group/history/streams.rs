@@ -145,32 +145,36 @@ fn current(
 ) {
     let known = group.and_then(|it| it.member(member)).map(|it| &it.current);
     let (state, epoch) = (known.map(|it| it.state), known.map(|it| it.epoch));
-    let tell = |telling: &mut Telling, kind, tasks: &[&Vec<CurrentIds>]| {
-        let tasks: Vec<_> = tasks.iter().flat_map(|it| current_tasks(it)).collect();
+    let tell = |telling: &mut Telling, kind, tasks: [&[CurrentIds]; 3]| {
+        let roles = [Role::Active, Role::Standby, Role::Warmup].into_iter().zip(tasks);
+        let tasks: Vec<_> =
+            roles.flat_map(|(role, ids)| current_tasks(ids).map(move |task| (role, task))).collect();
         let happened = Happened::new(kind).member(member).epoch(value.member_epoch).tasks(tasks.len());
-        telling.tell(group_id, happened.detail(&names(tasks)));
+        telling.tell(group_id, happened.detail(&names_with_roles(tasks)));
     };
+    const NONE: [&[CurrentIds]; 3] = [&[]; 3];
     let next = MemberState::from_code(value.state);
     let must_revoke = state == Some(MemberState::UnrevokedTasks);
     if must_revoke && next != MemberState::UnrevokedTasks {
-        tell(telling, Kind::Revoked, &[]);
+        tell(telling, Kind::Revoked, NONE);
     }
     match next {
         MemberState::UnrevokedTasks if !must_revoke => {
-            let pending = [
+            let pending: [&[_]; 3] = [
                 &value.active_tasks_pending_revocation,
                 &value.standby_tasks_pending_revocation,
                 &value.warmup_tasks_pending_revocation,
             ];
-            tell(telling, Kind::MustRevoke, &pending);
+            tell(telling, Kind::MustRevoke, pending);
         }
         MemberState::UnreleasedTasks
             if state != Some(MemberState::UnreleasedTasks) || epoch != Some(value.member_epoch) =>
         {
-            tell(telling, Kind::WaitsForTasks, &[]);
+            tell(telling, Kind::WaitsForTasks, NONE);
         }
         MemberState::Stable if state != Some(MemberState::Stable) || epoch != Some(value.member_epoch) => {
-            tell(telling, Kind::MemberSettled, &[&value.active_tasks, &value.standby_tasks]);
+            let has: [&[_]; 3] = [&value.active_tasks, &value.standby_tasks, &value.warmup_tasks];
+            tell(telling, Kind::MemberSettled, has);
         }
         MemberState::UnrevokedTasks
         | MemberState::UnreleasedTasks
@@ -191,7 +195,17 @@ fn current_tasks(ids: &[CurrentIds]) -> impl Iterator<Item = TaskId> {
 
 /// The first few tasks and how many more there are.
 pub(in crate::group) fn names(tasks: impl IntoIterator<Item = TaskId>) -> String {
-    let tasks: Vec<_> = tasks.into_iter().map(|it| it.to_string()).collect();
+    names_with_roles(tasks.into_iter().map(|it| (Role::Active, it)))
+}
+
+/// The same; `0_1 (standby)` for what is not active.
+pub(in crate::group) fn names_with_roles(tasks: impl IntoIterator<Item = (Role, TaskId)>) -> String {
+    let name = |(role, task): (Role, TaskId)| match role {
+        Role::Active => task.to_string(),
+        Role::Standby => format!("{task} (standby)"),
+        Role::Warmup => format!("{task} (warm-up)"),
+    };
+    let tasks: Vec<_> = tasks.into_iter().map(name).collect();
     match tasks.split_at_checked(NAMED_TASKS) {
         Some((first, rest)) if !rest.is_empty() => format!("{} and {} more", first.join(", "), rest.len()),
         Some(_) | None => tasks.join(", "),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::silence::{self, Silence};
 use super::words::{self, has, instance, list, runs, verb};
 use super::{Finding, Severity, span};
-use crate::group::history::streams::names;
+use crate::group::history::streams::{names, names_with_roles};
 use crate::group::history::{Kind, Ring};
 use crate::group::soft::{Soft, TimerKey};
 use crate::group::streams::configure::TopicStatus;
@@ -290,7 +290,7 @@ impl<'a> View<'a> {
             "Member {member} ({}) still holds {} that it was told to give up: {}.",
             place(it),
             tasks_text(pending.len()),
-            names(pending.iter().cloned()),
+            names_with_roles(pending.iter().cloned()),
         );
         if !wanted.is_empty() {
             sentence.push_str(&format!(" They are wanted by {}.", list(wanted.iter().copied())));
@@ -305,7 +305,7 @@ impl<'a> View<'a> {
         }
         let finding = Finding::new(Severity::Blocks, "must-revoke", sentence).advice(advice);
         let finding = finding.since(times.map(|it| it.0)).until(times.map(|it| it.1)).members([member]);
-        Some(Finding { tasks: task_names(&pending), ..finding })
+        Some(Finding { tasks: task_names(pending.iter().map(|it| &it.1)), ..finding })
     }
 
     /// Members that do not know the target yet, but those that are gone: they will not hear of it.
@@ -315,12 +315,12 @@ impl<'a> View<'a> {
         let rests_at =
             |it: &StreamsMember| (it.current.state == MemberState::Stable).then_some(it.current.epoch);
         let behind = silence::behind(self.group.members(), target, rests_at, is_gone)?;
-        let held: Vec<TaskId> = behind.iter().flat_map(|(id, it)| self.to_give_up(id, it)).collect();
-        let gives_up = (!held.is_empty()).then(|| (tasks_text(held.len()), names(held.clone())));
+        let held: Vec<_> = behind.iter().flat_map(|(id, it)| self.to_give_up(id, it)).collect();
+        let gives_up = (!held.is_empty()).then(|| (tasks_text(held.len()), names_with_roles(held.clone())));
         let finding = silence::target_not_heard(&behind, target, gives_up)
             .advice(silence::hear_by(self.told(behind.iter().map(|(id, _)| *id))))
             .since(super::computed(self.ring, target));
-        Some(Finding { tasks: task_names(&held), ..finding })
+        Some(Finding { tasks: task_names(held.iter().map(|it| &it.1)), ..finding })
     }
 
     /// Until when each of these comes again after its last heartbeat, as it was told.
@@ -333,7 +333,7 @@ impl<'a> View<'a> {
 
     /// What a member has and does not go to. While others restore tasks, that is what the plan says (W-2); after a
     /// load nobody knows the plan before the first heartbeat (W-11).
-    fn to_give_up(&self, id: &Str, it: &StreamsMember) -> Vec<TaskId> {
+    fn to_give_up(&self, id: &Str, it: &StreamsMember) -> Vec<(Role, TaskId)> {
         let Some(own) = self.own.filter(|it| it.has_plan()) else { return Vec::new() };
         let none = Tasks::default();
         let target = own.goal(self.group, id).unwrap_or(&none);
@@ -341,7 +341,7 @@ impl<'a> View<'a> {
         let active = assigned.active.keys().filter(|task| !target.active.contains(task));
         let standby = assigned.standby.difference(&target.standby);
         let warmup = assigned.warmup.difference(&target.warmup);
-        active.chain(standby).chain(warmup).cloned().collect()
+        with_roles(active, standby, warmup)
     }
 
     /// N7: who waits for whom.
@@ -355,8 +355,8 @@ impl<'a> View<'a> {
 
     fn waits_for(&self, member: &'a Str, waits: &[Wait]) -> Finding {
         let holders: BTreeSet<&Str> = waits.iter().flat_map(|it| &it.holders).collect();
-        let tasks: Vec<_> = waits.iter().map(|it| it.task.clone()).collect();
-        let what = format!("{} ({})", tasks_text(tasks.len()), names(tasks.iter().cloned()));
+        let tasks: Vec<_> = waits.iter().map(|it| (it.role, it.task.clone())).collect();
+        let what = format!("{} ({})", tasks_text(tasks.len()), names_with_roles(tasks.iter().cloned()));
         let since = self.newest_of(Kind::WaitsForTasks, member);
         let (severity, sentence) = if holders.is_empty() {
             let sentence =
@@ -367,7 +367,7 @@ impl<'a> View<'a> {
             (Severity::Blocks, sentence)
         };
         let finding = Finding::new(severity, "waits-for-tasks", sentence).since(since).members([member]);
-        Finding { tasks: task_names(&tasks), ..finding }
+        Finding { tasks: task_names(tasks.iter().map(|it| &it.1)), ..finding }
     }
 
     /// Status 0 of the heartbeat.
@@ -446,12 +446,22 @@ impl<'a> View<'a> {
     }
 }
 
-fn all_tasks(tasks: &AssignedTasks) -> Vec<TaskId> {
-    tasks.active.keys().chain(&tasks.standby).chain(&tasks.warmup).cloned().collect()
+fn all_tasks(tasks: &AssignedTasks) -> Vec<(Role, TaskId)> {
+    with_roles(tasks.active.keys(), &tasks.standby, &tasks.warmup)
 }
 
-fn task_names(tasks: &[TaskId]) -> Vec<String> {
-    tasks.iter().take(TASKS_MAX).map(ToString::to_string).collect()
+fn with_roles<'a>(
+    active: impl IntoIterator<Item = &'a TaskId>,
+    standby: impl IntoIterator<Item = &'a TaskId>,
+    warmup: impl IntoIterator<Item = &'a TaskId>,
+) -> Vec<(Role, TaskId)> {
+    let active = active.into_iter().map(|it| (Role::Active, it.clone()));
+    let standby = standby.into_iter().map(|it| (Role::Standby, it.clone()));
+    active.chain(standby).chain(warmup.into_iter().map(|it| (Role::Warmup, it.clone()))).collect()
+}
+
+fn task_names<'a>(tasks: impl IntoIterator<Item = &'a TaskId>) -> Vec<String> {
+    tasks.into_iter().take(TASKS_MAX).map(ToString::to_string).collect()
 }
 
 fn tasks_text(count: usize) -> String {
