@@ -80,6 +80,9 @@ impl Report {
         }
         match run_text(&text, runner) {
             Err(why) => self.failures.push((path.into(), why)),
+            Ok(actual) if !expects_something(&actual) => {
+                self.failures.push((path.into(), "nothing is expected, so nothing is shown".to_owned()));
+            }
             Ok(actual) if actual == text => {}
             Ok(actual) if update => {
                 if let Err(error) = fs::write(path, actual) {
@@ -122,6 +125,11 @@ pub fn run_text(text: &str, runner: &mut impl Runner) -> Result<String, String> 
     }
     runner.finish().map_err(|why| format!("after the last line\n  {why}"))?;
     Ok(out)
+}
+
+/// Whether some line stands behind a `---`.
+fn expects_something(text: &str) -> bool {
+    text.lines().skip_while(|it| *it != "---").any(|it| !["", "---"].contains(&it) && !it.starts_with('#'))
 }
 
 /// All `.scn` files below a folder, sorted.

@@ -1,5 +1,5 @@
 //! Counts the scenarios of the two catalogues: each number is carried by a script, or by a test that a table names, or
-//! stands in a table with the reason why not.
+//! stands in a table with the tests that show it, or with the reason why not.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -16,11 +16,11 @@ pub(crate) struct Catalogue {
     pub lettered: &'static [&'static str],
     /// Has the tables, below `scenarios`.
     pub readme: &'static str,
-    /// The tests in the tables carry the numbers themselves.
-    pub carried: bool,
 }
 
 const OTHER_TESTS: &str = "### Shown by other tests";
+/// Files that do not name the number.
+const OTHER_FILES: &str = "### Shown without their numbers";
 const DO_NOT_APPLY: &str = "### Do not apply";
 const NOT_YET: &str = "### Not yet";
 
@@ -31,7 +31,6 @@ pub(crate) const CATALOGUES: [Catalogue; 2] = [
         last: 372,
         lettered: &["62a", "62b", "348a"],
         readme: "streams/README.md",
-        carried: true,
     },
     Catalogue {
         name: "classic and consumer groups",
@@ -39,7 +38,6 @@ pub(crate) const CATALOGUES: [Catalogue; 2] = [
         last: 344,
         lettered: &[],
         readme: "README.md",
-        carried: false,
     },
 ];
 
@@ -50,11 +48,12 @@ impl Catalogue {
         let text = std::fs::read_to_string(package.join("scenarios").join(self.readme)).expect("the README");
         let scripts = scripts.iter().filter(|(word, _)| word == self.word).map(|(_, it)| it.to_string());
         let scripts: BTreeSet<String> = scripts.collect();
-        let (rows, reasons) = (rows(&text, OTHER_TESTS), self.reasons(&text));
-        if self.carried {
-            rows.iter().for_each(|row| carries(package, row));
-        }
-        let elsewhere: BTreeSet<String> = rows.into_iter().flat_map(|row| row.numbers).collect();
+        let (tests, files) = (rows(&text, OTHER_TESTS), rows(&text, OTHER_FILES));
+        tests.iter().for_each(|row| carries(package, row));
+        files.iter().for_each(|row| exist(package, row));
+        let reasons = self.reasons(&text);
+        let elsewhere: BTreeSet<String> =
+            tests.into_iter().chain(files).flat_map(|row| row.numbers).collect();
         let numbered = (1..=self.last).map(|it| it.to_string());
         let all: BTreeSet<String> = numbered.chain(self.lettered.iter().map(ToString::to_string)).collect();
         // Written past the test harness, which keeps what a passing test prints to itself.
@@ -139,17 +138,40 @@ fn number(text: &str) -> Option<(&str, &str)> {
     (digits > 0).then(|| text.split_at(digits + usize::from(lettered)))
 }
 
-/// Each number of the row stands in one of its files.
-fn carries(package: &Path, row: &Row) {
-    let path = |name: &String| -> PathBuf {
+/// The files and folders that a row names; other words in backticks have no slash.
+fn paths(package: &Path, row: &Row) -> Vec<PathBuf> {
+    let path = |name: &String| {
         let from_root = ["crates/", "interop/"].iter().any(|it| name.starts_with(it));
         if from_root { package.join("../..").join(name) } else { package.join(name) }
     };
-    let text =
-        |name: &String| std::fs::read_to_string(path(name)).unwrap_or_else(|why| panic!("{name}: {why}"));
-    let carried: BTreeSet<String> = row.names.iter().flat_map(|name| of_tests(&text(name))).collect();
+    row.names.iter().filter(|it| it.contains('/')).map(path).collect()
+}
+
+/// Each number of the row stands in one of its files.
+fn carries(package: &Path, row: &Row) {
+    let carried: BTreeSet<String> =
+        paths(package, row).iter().flat_map(|path| texts(path)).flat_map(|it| of_tests(&it)).collect();
     let missing: Vec<_> = row.numbers.difference(&carried).collect();
     assert!(missing.is_empty(), "{:?} do not carry {missing:?}", row.names);
+}
+
+/// The text of a file, or of each file in a folder.
+fn texts(path: &Path) -> Vec<String> {
+    if !path.is_dir() {
+        let text = std::fs::read_to_string(path);
+        return vec![text.unwrap_or_else(|why| panic!("{}: {why}", path.display()))];
+    }
+    let files = std::fs::read_dir(path).expect("a folder").map(|it| it.expect("a file").path());
+    files.flat_map(|it| texts(&it)).collect()
+}
+
+/// The row names something that is there.
+fn exist(package: &Path, row: &Row) {
+    let paths = paths(package, row);
+    assert!(!paths.is_empty(), "{:?} stand without a file", row.numbers);
+    for path in paths {
+        assert!(path.exists(), "{} of {:?} does not exist", path.display(), row.numbers);
+    }
 }
 
 /// The numbers that a source file carries: in comments that begin with them, behind the word scenario in comments, and
