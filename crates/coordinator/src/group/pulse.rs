@@ -36,6 +36,13 @@ pub struct Pulse {
     pub waits: Option<(WaitsFor, Millis)>,
 }
 
+impl Pulse {
+    /// Of a member of the classic protocol: its client alone knows its interval, and told nobody.
+    pub fn untold(heard: Millis, connection: u64) -> Self {
+        Self { heard, connection, told_ms: 0, largest_ms: 0, gone: None, returns_late: true, waits: None }
+    }
+}
+
 /// What a member waits for whose end nobody knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WaitsFor {

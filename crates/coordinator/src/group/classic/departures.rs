@@ -29,17 +29,7 @@ pub fn heard(step: &mut Step<'_>, caller: &Caller, request: &HeartbeatRequest, a
     let Some((group, live)) = step.soft.classic.get_key_value(&request.group_id) else { return };
     let Some((member, _)) = live.members.get_key_value(&request.member_id) else { return };
     let pulses = step.soft.classic_pulses.entry(group.clone()).or_default();
-    // The client alone knows its interval, and it told nobody.
-    let pulse = Pulse {
-        heard: step.now,
-        connection: caller.connection,
-        told_ms: 0,
-        largest_ms: 0,
-        gone: None,
-        returns_late: true,
-        waits: None,
-    };
-    pulses.insert(member.clone(), pulse);
+    pulses.insert(member.clone(), Pulse::untold(step.now, caller.connection));
     if pulses.len() > 2 * live.members.len() + PULSES_SPARE {
         pulses.retain(|id| live.has_member(id));
     }

@@ -155,17 +155,9 @@ fn renew_session(step: &mut Step<'_>, group_id: &Str, member_id: &Str) {
 /// Members of the classic protocol come as often as they like, and are never taken for gone (CR-26): only when they
 /// were heard of is told.
 pub(super) fn hear(step: &mut Step<'_>, group_id: &Str, member_id: &Str) {
-    let pulse = Pulse {
-        heard: step.now,
-        connection: 0,
-        told_ms: 0,
-        largest_ms: 0,
-        gone: None,
-        returns_late: false,
-        waits: None,
-    };
+    const NO_CONNECTION: u64 = 0;
     let soft = step.soft.consumer.entry(group_id.clone()).or_default();
-    soft.pulses.insert(member_id.clone(), pulse);
+    soft.pulses.insert(member_id.clone(), Pulse::untold(step.now, NO_CONNECTION));
 }
 
 fn call_to_join(step: &mut Step<'_>, group_id: &Str, member_id: &Str) {
