@@ -2,22 +2,20 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use std::io::Write as _;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 /// DescribeGroups v6, the smallest request and response.
 const REQUEST: &str = "0000000f000f00060000000000000002010000";
 const RESPONSE: &str = "0000001f00000000000000000002000001010101010201010101010100000000000000";
 
+/// Starts a command with nothing of ours around it.
+fn piped(command: &mut Command) -> Child {
+    let command = command.env_clear().stdin(Stdio::piped()).stdout(Stdio::piped());
+    command.stderr(Stdio::piped()).spawn().unwrap()
+}
+
 fn wire_with(arguments: &[&str], input: &[u8]) -> Output {
-    let mut process = Command::new(env!("CARGO_BIN_EXE_thalweg"))
-        .arg("wire")
-        .args(arguments)
-        .env_clear()
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut process = piped(Command::new(env!("CARGO_BIN_EXE_thalweg")).arg("wire").args(arguments));
     // A command that fails before it reads closes the pipe.
     let _ = process.stdin.take().unwrap().write_all(input);
     process.wait_with_output().unwrap()
@@ -173,15 +171,9 @@ fn passwords_of_what_is_no_body() {
 #[test]
 fn many_frames() {
     for (form, frames) in [("text", 14_000), ("json", 5_000)] {
-        let mut process = Command::new("sh")
-            .args(["-c", "ulimit -v 100000; exec \"$0\" wire decode --no-layout -o \"$1\""])
-            .args([env!("CARGO_BIN_EXE_thalweg"), form])
-            .env_clear()
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let limited = "ulimit -v 100000; exec \"$0\" wire decode --no-layout -o \"$1\"";
+        let mut process =
+            piped(Command::new("sh").args(["-c", limited, env!("CARGO_BIN_EXE_thalweg"), form]));
         // It reads everything before it writes.
         process.stdin.take().unwrap().write_all(&hexed(REQUEST).repeat(frames)).unwrap();
         let done = process.wait_with_output().unwrap();
