@@ -46,6 +46,8 @@ pub(crate) enum Letter<M: Machine> {
         /// When it was put into the mailbox.
         asked: Instant,
     },
+    /// Something that has no answer.
+    Tell { request: M::Request },
     /// A request whose records belong to a producer's transaction. The log is asked first whether it takes them, since
     /// there is no undo.
     AskWithin {
@@ -210,6 +212,10 @@ where
                     let ticket = self.ticket(Asker::Plain(reply));
                     events.push(Event::Ask { ticket, caller, request });
                 }
+                Letter::Tell { request } => {
+                    let (ticket, caller) = (self.next_ticket(), Caller::default());
+                    events.push(Event::Ask { ticket, caller, request });
+                }
                 Letter::AskWithin { transaction, caller, request, reply, asked } => {
                     // What came before may change what the log takes.
                     self.round(std::mem::take(&mut events))?;
@@ -243,9 +249,13 @@ where
         Ok(())
     }
 
-    fn ticket(&mut self, asker: Asker<M::Reply>) -> Ticket {
+    fn next_ticket(&mut self) -> Ticket {
         self.last_ticket += 1;
-        let ticket = Ticket(self.last_ticket);
+        Ticket(self.last_ticket)
+    }
+
+    fn ticket(&mut self, asker: Asker<M::Reply>) -> Ticket {
+        let ticket = self.next_ticket();
         self.waiting.insert(ticket, asker);
         ticket
     }

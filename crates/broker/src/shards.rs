@@ -29,6 +29,9 @@ use crate::partitions::Partitions;
 const RELOAD_AFTER: Duration = Duration::from_millis(100);
 const RELOAD_AFTER_MAX: Duration = Duration::from_secs(10);
 
+/// Letters that may wait in a mailbox for one more that nobody needs an answer to: the rest is for those who ask.
+const TOLD_MAX: usize = MAILBOX_MAX / 8;
+
 /// Why a shard did not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unavailable {
@@ -93,6 +96,14 @@ where
     pub async fn ask(&self, key: &Str, caller: Caller, request: M::Request) -> Result<M::Reply, Unavailable> {
         let mailbox = self.mailbox_of(key)?;
         ask(mailbox, caller, request).await
+    }
+
+    /// Tells the shard of `key` something that has no answer, if it can hear it at once: nobody waits for that. A shard
+    /// that has much to do, or is not served, does not hear it.
+    pub(crate) fn tell(&self, key: &Str, request: M::Request) {
+        if let Ok(mailbox) = self.mailbox_of(key) {
+            tell(&mailbox, request);
+        }
     }
 
     /// Asks the shard of `key` for something whose records belong to a producer's transaction. The inner error is the
@@ -392,6 +403,13 @@ async fn post<M: Machine>(
     Ok(answer)
 }
 
+fn tell<M: Machine>(mailbox: &mpsc::Sender<Letter<M>>, request: M::Request) {
+    if mailbox.max_capacity() - mailbox.capacity() < TOLD_MAX {
+        // If the host ended meanwhile, nobody hears it.
+        let _ = mailbox.try_send(Letter::Tell { request });
+    }
+}
+
 /// Kafka's place of a key among `count` partitions, which tools that read the topic rely on
 /// (`broker-core.md` 4.4 rule 1).
 pub(crate) fn partition_of(key: &Str, count: usize) -> Option<i32> {
@@ -408,6 +426,20 @@ fn java_hash(text: &str) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use coordinator::group::{GroupRequest, GroupShard};
+
+    /// What has no answer can be sent without end: it leaves the mailbox to those who ask.
+    #[test]
+    fn what_nobody_waits_for_does_not_fill_a_mailbox() {
+        let (mailbox, mut letters) = mpsc::channel::<Letter<GroupShard>>(MAILBOX_MAX);
+        (0..2 * MAILBOX_MAX).for_each(|_| tell(&mailbox, GroupRequest::DeleteGroups(Vec::new())));
+        assert_eq!(mailbox.capacity(), MAILBOX_MAX - TOLD_MAX);
+        while letters.try_recv().is_ok() {}
+        tell(&mailbox, GroupRequest::DeleteGroups(Vec::new()));
+        assert!(letters.try_recv().is_ok());
+        drop(letters);
+        tell(&mailbox, GroupRequest::DeleteGroups(Vec::new()));
+    }
 
     #[test]
     fn keys_stand_where_kafka_puts_them() {

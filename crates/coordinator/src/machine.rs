@@ -84,7 +84,7 @@ pub trait Machine: Default + Send + 'static {
 
 /// All that can happen to a machine.
 pub enum Event<M: Machine> {
-    /// A request; its reply carries the same ticket, in this step or in a later one.
+    /// A request; its reply, if it has one, carries the same ticket, in this step or in a later one.
     Ask { ticket: Ticket, caller: Caller, request: M::Request },
     /// The deadline has come.
     Wake,

@@ -12,11 +12,16 @@
 //!
 //! If nothing is left after 5 the shard is not asked, so errors of the group are not told (5.3 rule 5). What was refused
 //! here comes first in the answer, each topic of it once; a topic that has accepted partitions too is one topic.
+//!
+//! The group's history has what was refused from 2 on; who may not read the group puts nothing into it.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use catalog::{Image, Topic};
+use coordinator::group::history::Happened;
+use coordinator::group::history::commits::refusals;
+use coordinator::group::request::CommitRefused;
 use coordinator::group::{GroupReply, GroupRequest};
 use wire::offset_commit::request::{OffsetCommitRequestPartition, OffsetCommitRequestTopic};
 use wire::offset_commit::response::{OffsetCommitResponsePartition, OffsetCommitResponseTopic};
@@ -41,18 +46,36 @@ impl Handler for OffsetCommitRequest {
         let topics = std::mem::take(&mut request.topics).into_iter();
         let accepted: Vec<_> =
             topics.filter_map(|topic| sort_out(&call, call.version >= BY_ID, topic, &mut results)).collect();
-        if accepted.is_empty() {
-            return answer(&call, results.topics);
-        }
-        let asked = accepted.clone();
-        let group = request.group_id.clone();
-        let question = GroupRequest::OffsetCommit(Self { topics: accepted, ..request });
-        let code = match call.broker.groups.ask(&group, call.caller.clone(), question).await {
-            Ok(GroupReply::OffsetCommit(reply)) => return answer(&call, results.with(reply.topics)),
-            Ok(other) => super::mismatch("OffsetCommit", &other),
-            Err(unavailable) => unavailable.into(),
+        let (group, member) = (request.group_id.clone(), request.member_id.clone());
+        let epoch = request.generation_id_or_member_epoch;
+        let answered = match accepted.is_empty() {
+            true => Vec::new(),
+            false => ask(&call, Self { topics: accepted, ..request }).await,
         };
-        answer(&call, results.with(asked.iter().map(|topic| refused_topic(topic, code)).collect()))
+        // After the question, since what is accepted may make the group.
+        tell(&call, &group, refusals(&member, epoch, results.refused(call.version >= BY_ID)));
+        answer(&call, results.with(answered))
+    }
+}
+
+/// Check 6.
+async fn ask(call: &Call, request: OffsetCommitRequest) -> Vec<OffsetCommitResponseTopic> {
+    let asked = request.topics.clone();
+    let group = request.group_id.clone();
+    let question = GroupRequest::OffsetCommit(request);
+    let code = match call.broker.groups.ask(&group, call.caller.clone(), question).await {
+        Ok(GroupReply::OffsetCommit(reply)) => return reply.topics,
+        Ok(other) => super::mismatch("OffsetCommit", &other),
+        Err(unavailable) => unavailable.into(),
+    };
+    asked.iter().map(|topic| refused_topic(topic, code)).collect()
+}
+
+/// Tells the group of what was refused here. The letter outlives the request, so it keeps nothing of its frame.
+pub(super) fn tell(call: &Call, group: &Str, refusals: Vec<Happened>) {
+    if !refusals.is_empty() {
+        let refused = CommitRefused { group_id: group.detach(), refusals };
+        call.broker.groups.tell(group, GroupRequest::CommitRefused(refused));
     }
 }
 
@@ -123,6 +146,14 @@ impl Results {
         }
     }
 
+    /// What was refused so far, by topic and partition.
+    pub(super) fn refused(&self, by_id: bool) -> impl Iterator<Item = (Str, i32, ErrorCode)> {
+        self.topics.iter().flat_map(move |topic| {
+            let name = named(by_id, topic);
+            topic.partitions.iter().map(move |it| (name.clone(), it.partition_index, it.error_code))
+        })
+    }
+
     /// Adds what the shard answered; if nothing was refused it is the answer as it stands.
     pub(super) fn with(mut self, answered: Vec<OffsetCommitResponseTopic>) -> Vec<OffsetCommitResponseTopic> {
         if self.topics.is_empty() {
@@ -132,6 +163,18 @@ impl Results {
             self.add(topic);
         }
         self.topics
+    }
+}
+
+/// How a group hears of a topic of which something was refused. Who names a topic by its id and may not read it must not
+/// find its name in the group's history.
+fn named(by_id: bool, topic: &OffsetCommitResponseTopic) -> Str {
+    let code = topic.partitions.first().map(|it| it.error_code);
+    match code {
+        Some(ErrorCode::UNKNOWN_TOPIC_ID | ErrorCode::TOPIC_AUTHORIZATION_FAILED) if by_id => {
+            Str::from(topic.topic_id.to_string())
+        }
+        _ => topic.name.clone(),
     }
 }
 

@@ -19,9 +19,12 @@
 //!     INVALID_PRODUCER_EPOCH
 //!
 //! If nothing is left after 5 nobody is asked. The offsets count when the transaction's COMMIT marker comes.
+//!
+//! The group's history has what was refused from 3 on, but for what the producer only tries again.
 
 use std::ops::RangeInclusive;
 
+use coordinator::group::history::commits::refusals;
 use coordinator::group::request::TxnOffsetCommit;
 use coordinator::group::{GroupReply, GroupRequest};
 use coordinator::txn::TopicPartition;
@@ -33,7 +36,7 @@ use wire::txn_offset_commit::response::{TxnOffsetCommitResponsePartition, TxnOff
 use wire::{ErrorCode, OffsetCommitRequest, Str, TxnOffsetCommitRequest, TxnOffsetCommitResponse, Uuid};
 
 use super::Handler;
-use super::offset_commit::{Results, refused_topic, sort_out};
+use super::offset_commit::{Results, refused_topic, sort_out, tell};
 use crate::auth::{Operation, Resource};
 use crate::call::Call;
 use crate::host::Transaction;
@@ -56,15 +59,32 @@ impl Handler for TxnOffsetCommitRequest {
         let topics = topics.into_iter();
         let accepted: Vec<_> =
             topics.filter_map(|topic| sort_out(&call, call.version >= BY_ID, topic, &mut results)).collect();
-        if accepted.is_empty() {
-            return answer(&call, results.topics);
-        }
-        let stored = match store(&call, &request, accepted.clone()).await {
-            Ok(stored) => stored,
-            Err(code) => accepted.iter().map(|topic| refused_topic(topic, code)).collect(),
+        let mut refused: Vec<_> = results.refused(call.version >= BY_ID).collect();
+        let stored = match accepted.is_empty() {
+            true => Ok(Vec::new()),
+            false => store(&call, &request, accepted.clone()).await,
         };
+        let stored = stored.unwrap_or_else(|code| {
+            let topics = accepted.iter().flat_map(|it| it.partitions.iter().map(move |at| (&it.name, at)));
+            let topics = topics.filter(|_| !is_passing(code));
+            refused.extend(topics.map(|(name, at)| (name.clone(), at.partition_index, code)));
+            accepted.iter().map(|topic| refused_topic(topic, code)).collect()
+        });
+        let refusals = refusals(&request.member_id, request.generation_id_or_member_epoch, refused);
+        tell(&call, &request.group_id, refusals);
         answer(&call, results.with(stored))
     }
+}
+
+/// Codes after which the producer tries the same again, with nobody's help.
+fn is_passing(code: ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::CONCURRENT_TRANSACTIONS
+            | ErrorCode::COORDINATOR_LOAD_IN_PROGRESS
+            | ErrorCode::COORDINATOR_NOT_AVAILABLE
+            | ErrorCode::NOT_COORDINATOR
+    )
 }
 
 /// Rules 1 and 2.

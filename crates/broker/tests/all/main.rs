@@ -17,6 +17,7 @@ mod legacy_admin;
 mod metadata;
 mod offline;
 mod produce_fetch;
+mod refused_commits;
 mod shards;
 mod streams;
 mod transaction_codes;

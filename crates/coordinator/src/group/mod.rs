@@ -39,7 +39,7 @@ use wire::{
 pub use fail::Fail;
 pub use history::History;
 pub use request::{
-    ClosedConnection, GroupReply, GroupRequest, GroupTask, GroupTaskResult, PartitionEnd,
+    ClosedConnection, CommitRefused, GroupReply, GroupRequest, GroupTask, GroupTaskResult, PartitionEnd,
     StreamsHeartbeatReply,
 };
 pub use soft::{Soft, TimerKey};
@@ -148,19 +148,19 @@ impl Machine for GroupShard {
     }
 }
 
-/// The answer, unless it comes in a later step.
+/// The answer, unless it comes in a later step or there is none.
 fn answer(step: &mut Step<'_>, ticket: Ticket, caller: &Caller, request: GroupRequest) -> Option<GroupReply> {
     Some(match request {
         GroupRequest::OffsetCommit(it) => {
             departures::member_seen(step, &it.group_id, &it.member_id);
             let response = offsets::commit::answer(step, caller, &it);
-            history::commit_answered(step, &it, &response);
+            history::commits::answered(step, &it, &response);
             GroupReply::OffsetCommit(response)
         }
         GroupRequest::TxnOffsetCommit(it) => {
             departures::member_seen(step, &it.commit.group_id, &it.commit.member_id);
             let response = offsets::commit::answer_transactional(step, caller, &it);
-            history::commit_answered(step, &it.commit, &response);
+            history::commits::answered(step, &it.commit, &response);
             GroupReply::TxnOffsetCommit(response)
         }
         GroupRequest::OffsetFetch(it) => {
@@ -211,6 +211,10 @@ fn answer(step: &mut Step<'_>, ticket: Ticket, caller: &Caller, request: GroupRe
         GroupRequest::ConnectionsClosed(closed) => {
             departures::connections_closed(step, &closed);
             GroupReply::ConnectionsClosed
+        }
+        GroupRequest::CommitRefused(it) => {
+            history::commits::refused(step, it);
+            return None;
         }
     })
 }

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 
 use crate::group::fail::Fail;
+use crate::group::history::Happened;
 use crate::group::streams::endpoints;
 use crate::machine::{Caller, Millis};
 use wire::create_topics::request::CreatableTopic;
@@ -52,6 +53,8 @@ pub enum GroupRequest {
     ExplainGroup(ExplainGroupRequest),
     /// By group: connections of members whose clients have no other one open from the same address.
     ConnectionsClosed(Vec<(Str, Vec<ClosedConnection>)>),
+    /// Has no answer.
+    CommitRefused(CommitRefused),
 }
 
 /// The part of an OffsetFetch request about one group.
@@ -70,6 +73,15 @@ pub struct TxnOffsetCommit {
     pub producer_epoch: i16,
     /// In the form of an OffsetCommit: topics that exist only, each with its name and its id.
     pub commit: OffsetCommitRequest,
+}
+
+/// Partitions of a commit that the broker refused before it asked, since it knows the topics and the rights on them. It
+/// is for people alone, and a shard may miss it: nobody waits until it is heard.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommitRefused {
+    pub group_id: Str,
+    /// As [`refusals`](super::history::commits::refusals) makes them.
+    pub refusals: Vec<Happened>,
 }
 
 /// The answers, in the order of [`GroupRequest`].

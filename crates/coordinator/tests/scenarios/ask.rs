@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use coordinator::Millis;
-use coordinator::group::request::{OffsetFetch, TxnOffsetCommit};
+use coordinator::group::history::commits::refusals;
+use coordinator::group::request::{CommitRefused, OffsetFetch, TxnOffsetCommit};
 use coordinator::group::{ClosedConnection, GroupRequest};
 use wire::offset_commit::request::{OffsetCommitRequestPartition, OffsetCommitRequestTopic};
 use wire::offset_delete::request::{OffsetDeleteRequestPartition, OffsetDeleteRequestTopic};
@@ -13,8 +14,8 @@ use wire::streams_group_topology_description_update::request::{
     TopologyDescription, TopologyDescriptionNode, TopologyDescriptionSubtopology,
 };
 use wire::{
-    ListGroupsRequest, OffsetCommitRequest, OffsetDeleteRequest, Str, StreamsGroupHeartbeatRequest,
-    StreamsGroupTopologyDescriptionUpdateRequest, Uuid,
+    ErrorCode, ListGroupsRequest, OffsetCommitRequest, OffsetDeleteRequest, Str,
+    StreamsGroupHeartbeatRequest, StreamsGroupTopologyDescriptionUpdateRequest, Uuid,
 };
 
 use crate::args::{Args, Parsed, number, partition};
@@ -166,6 +167,22 @@ pub(crate) fn commit(args: &mut Args<'_>, ids: &BTreeMap<Str, Uuid>) -> Parsed<G
         producer_epoch,
         commit: request,
     })))
+}
+
+/// What the broker refused by itself, as codes in the place of offsets.
+pub(crate) fn commit_refused(args: &mut Args<'_>) -> Parsed<GroupRequest> {
+    let group_id = unquoted(args.word("group")?);
+    let member = args.option("member").map(unquoted).unwrap_or_default();
+    let epoch = args.number("epoch")?.unwrap_or(-1);
+    let refused = |word| {
+        let (topic, index, code) = partition(word)?;
+        let code = code.and_then(|it| (1..200).map(ErrorCode).find(|code| code.name() == it));
+        let code = code.ok_or_else(|| format!("no code: {word:?}"))?;
+        Ok((Str::from(topic), number(index)?, code))
+    };
+    let refused: Vec<_> = args.rest().into_iter().map(refused).collect::<Parsed<_>>()?;
+    let refusals = refusals(&member, epoch, refused);
+    Ok(GroupRequest::CommitRefused(CommitRefused { group_id, refusals }))
 }
 
 /// The id that scripts know as `#n`.

@@ -226,6 +226,12 @@ impl World {
             "join" | "sync" | "heartbeat" | "leave" => self.classic_command(name, rest, args),
             "commit" => self.ask(first, args, |_, args| ask::commit(args, &ids), 10),
             "txn-commit" => self.ask(first, args, |_, args| ask::commit(args, &ids), 6),
+            "commit-refused" => {
+                let request = ask::commit_refused(&mut args)?;
+                args.done()?;
+                // It has no answer.
+                Ok(self.event(Event::Ask { ticket: Ticket(0), caller: Caller::default(), request }))
+            }
             "fetch" => self.ask(first, args, |_, args| ask::fetch(args, &ids), 10),
             "offset-delete" => self.ask(first, args, |_, args| ask::offset_delete(args), 0),
             "list" => self.ask("list", args, |_, args| ask::list(args), 5),

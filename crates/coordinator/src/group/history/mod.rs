@@ -9,6 +9,7 @@
 //! [`QUIET_AFTER`], [`ENTRIES_MAX`] of all groups before that; strings by [`MEMBER_MAX`] and [`DETAIL_MAX`].
 
 pub mod classic;
+pub mod commits;
 pub mod consumer;
 pub mod streams;
 
@@ -21,11 +22,10 @@ use std::mem::size_of;
 
 use crate::group::classic::Live;
 use crate::group::state::Hard;
-use crate::group::step::Step;
 use crate::machine::Millis;
 use catalog::Image;
 use wire::consumer_offsets::Record;
-use wire::{ErrorCode, OffsetCommitRequest, OffsetCommitResponse, Str};
+use wire::{ErrorCode, Str};
 
 pub use event::{Cause, Happened, Kind};
 
@@ -232,30 +232,6 @@ impl History {
         }
         self.entries = self.entries - before + ring.entries.len();
     }
-}
-
-/// Tells of commits that were refused.
-pub(super) fn commit_answered(
-    step: &mut Step<'_>,
-    request: &OffsetCommitRequest,
-    response: &OffsetCommitResponse,
-) {
-    let partitions =
-        || response.topics.iter().flat_map(|topic| topic.partitions.iter().map(move |it| (&topic.name, it)));
-    let mut refused = partitions().filter(|(_, it)| it.error_code != ErrorCode::NONE);
-    let Some((topic, first)) = refused.next() else { return };
-    // Nothing is kept of groups that do not exist: anybody could name them.
-    if step.hard.group(&request.group_id).is_none() {
-        return;
-    }
-    let rest = refused.count();
-    let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
-    let happened = Happened::new(Kind::CommitRefused)
-        .member(&request.member_id)
-        .code(first.error_code)
-        .epoch(request.generation_id_or_member_epoch)
-        .detail(&format!("{topic}-{}{more}", first.partition_index));
-    step.telling().tell(&request.group_id, happened);
 }
 
 /// What the records of a step say has happened.

@@ -225,7 +225,10 @@ fn refusal(entry: &Entry, now: Millis) -> Option<Finding> {
         (Kind::SyncRefused, "syncs-refused", "Syncs"),
     ];
     let (_, code, what) = kinds.into_iter().find(|(kind, ..)| *kind == happened.kind)?;
-    let sentence = format!("{what} of {who} were refused with {error}, {times}, last {ago} ago.");
+    // Which topic it was is half of what a person needs.
+    let detail = happened.detail.as_ref().filter(|_| happened.kind == Kind::CommitRefused);
+    let at = detail.map_or_else(String::new, |it| format!(" ({it})"));
+    let sentence = format!("{what} of {who} were refused with {error}, {times}, last {ago} ago{at}.");
     let finding = Finding::new(Severity::Warns, code, sentence).advice(advice_on(happened.code));
     let finding = finding.since(Some(entry.at));
     Some(finding.members(&member))
@@ -273,6 +276,22 @@ fn advice_on(code: ErrorCode) -> &'static str {
              the changed application an id of its own, or stop all instances and delete the group."
         }
         ErrorCode::OFFSET_METADATA_TOO_LARGE => "Raise offset.metadata.max.bytes, or commit less metadata.",
+        ErrorCode::UNKNOWN_TOPIC_OR_PARTITION => {
+            "There is no such topic or partition: it was deleted, or the client names another one than it means."
+        }
+        ErrorCode::UNKNOWN_TOPIC_ID => {
+            "No topic has this id: it was deleted, and may have been created anew; the client learns the new id with \
+             its next metadata."
+        }
+        ErrorCode::TOPIC_AUTHORIZATION_FAILED => "Allow the client's principal to READ the topic.",
+        ErrorCode::INVALID_PRODUCER_EPOCH | ErrorCode::INVALID_PRODUCER_ID_MAPPING => {
+            "Another producer with the same transactional.id took over, or the transaction was ended by its timeout; \
+             a client that was fenced must be closed."
+        }
+        ErrorCode::INVALID_TXN_STATE | ErrorCode::TRANSACTION_ABORTABLE => {
+            "The producer's transaction is not open, or ended before the commit; the client must abort it and process \
+             again what it read."
+        }
         _ => "",
     }
 }
