@@ -3,8 +3,8 @@
 //!
 //! A process that dies closes all its connections at once, but so does a proxy that restarts. What
 //! closes is therefore gathered until it is quiet for a moment; what looks like the network's doing is
-//! left to the session timeouts. Which members are meant, and whether they came back on another
-//! connection, only their shard knows.
+//! left to the session timeouts, and told as such, so that people see why nobody is removed. Which members are
+//! meant, and whether they came back on another connection, only their shard knows.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -129,26 +129,26 @@ impl Departures {
         last.is_none_or(|it| it.at + QUIET <= now) || first.is_none_or(|it| it.at + GATHER_MAX <= now)
     }
 
-    /// Those of the gathered closes by which a member may have gone, by group.
+    /// Those of the gathered closes by which a member may have gone, by group, each with the number of those with which
+    /// it closed if they are too many for that.
     fn take(&self) -> BTreeMap<Str, Vec<ClosedConnection>> {
         let mut state = self.state.lock();
         let closed = std::mem::take(&mut state.closed);
-        if std::mem::take(&mut state.overflown) {
-            return BTreeMap::new();
-        }
+        let overflown = std::mem::take(&mut state.overflown);
         let mut by_listener: BTreeMap<Str, Vec<Closed>> = BTreeMap::new();
         for it in closed {
             by_listener.entry(it.was.listener.clone()).or_default().push(it);
         }
         let mut by_group: BTreeMap<Str, Vec<ClosedConnection>> = BTreeMap::new();
         for (listener, closed) in by_listener {
-            if state.is_mass(&listener, &closed) {
+            let is_mass = overflown || state.is_mass(&listener, &closed);
+            if is_mass {
                 info!(%listener, connections = closed.len(), "many clients closed at once: sessions go on");
-                continue;
             }
+            let together = is_mass.then(|| u32::try_from(closed.len()).unwrap_or(u32::MAX));
             // CR-25, 2: a living client mostly has another connection.
             for it in closed.iter().filter(|it| !state.clients.contains_key(&it.was.client)) {
-                let closed = ClosedConnection { connection: it.connection, at: it.at };
+                let closed = ClosedConnection { connection: it.connection, at: it.at, together };
                 for group in it.was.beats.keys() {
                     by_group.entry(group.clone()).or_default().push(closed);
                 }
@@ -217,7 +217,14 @@ mod tests {
     }
 
     fn told(departures: &Departures) -> Vec<u64> {
-        departures.take().into_values().flatten().map(|it| it.connection).collect()
+        let told = departures.take().into_values().flatten();
+        told.inspect(|it| assert_eq!(it.together, None)).map(|it| it.connection).collect()
+    }
+
+    /// The same of closes that are too many, with how many they are.
+    fn excused(departures: &Departures) -> Vec<(u64, u32)> {
+        let told = departures.take().into_values().flatten();
+        told.map(|it| (it.connection, it.together.unwrap())).collect()
     }
 
     #[test]
@@ -259,8 +266,11 @@ mod tests {
         let close = |from: u64, to: u64| (from..to).for_each(|it| departures.close(it, true, 10));
         // Four of 19 are more than a fifth, of 20 they are not.
         open(1, 20, |it| format!("p{it}"));
+        // One of them has another connection.
+        departures.opened(30, &text("PLAINTEXT"), (text("/1"), text("c4")));
         close(1, 5);
-        assert_eq!(told(&departures), []);
+        assert_eq!(excused(&departures), [(1, 4), (2, 4), (3, 4)]);
+        departures.close(30, true, 10);
         open(1, 5, |it| format!("p{it}"));
         open(20, 21, |it| format!("p{it}"));
         close(1, 5);
@@ -275,14 +285,15 @@ mod tests {
     }
 
     #[test]
-    fn closes_beyond_the_bound_are_not_told() {
+    fn beyond_the_bound_nobody_is_taken_for_gone() {
         let departures = Departures::default();
         let all = u64::try_from(CLOSED_MAX).unwrap() + 1;
         for it in 0..all {
             beats(&departures, it, "/1", &format!("c{it}"), "p");
             departures.close(it, true, 10);
         }
-        assert_eq!(told(&departures), []);
+        let excused = excused(&departures);
+        assert_eq!((excused.len(), excused[0].1), (CLOSED_MAX, u32::try_from(CLOSED_MAX).unwrap()));
         assert!(departures.state.lock().open.is_empty());
         assert!(departures.state.lock().clients.is_empty());
     }

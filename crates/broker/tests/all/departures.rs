@@ -7,7 +7,8 @@ use client::Connection;
 use tokio::time::{Instant, sleep};
 use wire::streams_group_heartbeat::request::{Subtopology, Topology};
 use wire::{
-    ErrorCode, FindCoordinatorRequest, Str, StreamsGroupDescribeRequest, StreamsGroupHeartbeatRequest,
+    ErrorCode, ExplainGroupRequest, FindCoordinatorRequest, Str, StreamsGroupDescribeRequest,
+    StreamsGroupHeartbeatRequest,
 };
 
 /// A shard that is younger than the grace takes nobody for dead; closes are gathered for 2 s.
@@ -72,5 +73,46 @@ async fn a_dead_process_is_noticed_by_its_connection() {
     }
     assert!(closed.elapsed() >= GRACE, "after {:?}", closed.elapsed());
     assert_eq!(members(&mut admin).await, ["static", "twin"]);
+    broker.stop().await;
+}
+
+/// L-6a: nobody is taken for dead, and a person sees why.
+#[tokio::test]
+async fn many_closes_at_once_are_told_as_such() {
+    let broker = TestBroker::start().await;
+    let mut admin = broker.connect().await;
+    let asked = FindCoordinatorRequest { coordinator_keys: vec![Str::from("g")], ..Default::default() };
+    soon(admin.call(4, &asked)).await;
+    let mut connections = Vec::new();
+    for name in ["m1", "m2", "m3", "m4", "m5"] {
+        connections.push(member(&broker, name, None).await);
+    }
+    connections.truncate(1);
+    let closed = Instant::now();
+    let asked = ExplainGroupRequest {
+        group_id: Str::from("g"),
+        include_state: true,
+        after_sequence: -1,
+        max_events: 100,
+        ..Default::default()
+    };
+    let code = Str::from("closed-together");
+    let (answer, finding) = loop {
+        let answer = soon(admin.call(0, &asked)).await;
+        if let Some(finding) = answer.findings.iter().find(|it| it.code == code).cloned() {
+            break (answer, finding);
+        }
+        assert!(closed.elapsed() < LATEST, "nothing is told of them");
+        sleep(Duration::from_millis(200)).await;
+    };
+    assert_eq!(finding.members, ["m2", "m3", "m4", "m5"].map(Str::from));
+    let told = "4 of 5 members did not come back since 4 connections closed at once ";
+    assert!(finding.sentence.to_string().starts_with(told), "{}", finding.sentence);
+    let ends = answer.members.iter().filter(|it| finding.members.contains(&it.member_id));
+    assert_eq!(Some(finding.until), ends.map(|it| it.session_ends).min());
+    let event = answer.events.iter().find(|it| it.kind == code).unwrap();
+    let told = "4 of 5 members, 4 connections at once ";
+    assert!(event.detail.to_string().starts_with(told), "{}", event.detail);
+    assert!(answer.events.iter().all(|it| it.kind != "connection-closed"));
     broker.stop().await;
 }

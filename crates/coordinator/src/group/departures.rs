@@ -7,10 +7,10 @@
 //!
 //! What a group type knows of its members stands in its `departures.rs`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::group::history::{Happened, Kind, Telling};
-use crate::group::pulse::Pulse;
+use crate::group::pulse::{Line, Pulse};
 use crate::group::request::ClosedConnection;
 use crate::group::roll::Roll;
 use crate::group::soft::TimerKey;
@@ -90,12 +90,24 @@ pub(in crate::group) struct Departure {
 }
 
 /// What becomes of the sessions of some members.
-#[derive(Debug)]
-pub(in crate::group) enum Verdict {
+#[derive(Debug, Default)]
+pub(in crate::group) struct Verdict {
     /// They end soon.
-    Gone(Vec<Departure>),
+    gone: Vec<Departure>,
     /// They last as long as if no connection had been closed: the member was last heard then.
-    Alive(Vec<(Str, Millis)>),
+    alive: Vec<(Str, Millis)>,
+    /// L-6, for people.
+    together: Option<Together>,
+}
+
+/// Members whose connections closed with too many others.
+#[derive(Debug)]
+struct Together {
+    count: usize,
+    /// Of all that the group has.
+    members: usize,
+    connections: u32,
+    at: Millis,
 }
 
 impl Crowd<'_> {
@@ -106,40 +118,55 @@ impl Crowd<'_> {
         closed: &[ClosedConnection],
         limits: Limits,
     ) -> Verdict {
-        let gone = self.mark(pulses, closed);
-        let Some(first) = gone.iter().map(|(_, at)| *at).min() else { return Verdict::Gone(Vec::new()) };
-        let burst: Vec<Str> = pulses
-            .iter()
-            .filter(|(_, it)| it.gone.is_some_and(|at| at >= first - BURST))
-            .map(|(id, _)| id.clone())
-            .collect();
-        if self.is_mass(&burst) {
-            let alive = burst.iter().filter_map(|id| revive(pulses, id)).collect();
-            return Verdict::Alive(alive);
-        }
-        let ends = gone.into_iter().filter_map(|(member, closed)| {
-            let pulse = pulses.get(&member)?;
-            let least = if pulse.returns_late { GRACE_MIN_LATE } else { GRACE_MIN };
-            // CR-26: never from a shortened interval; those told lately are among the largest.
-            let grace = (2 * pulse.largest_ms).max(limits.grace).max(least);
-            // CR-25, 4.
-            let is_known = limits.now - limits.loaded_at >= grace;
-            is_known.then(|| Departure { ends: closed + grace, member, closed })
+        let marked = self.mark(pulses, closed);
+        let gone = marked.iter().filter_map(|(id, line)| match line {
+            Line::Closed(at) => Some((id.clone(), *at)),
+            Line::Open | Line::ClosedTogether { .. } => None,
         });
-        Verdict::Gone(ends.collect())
+        let gone: Vec<(Str, Millis)> = gone.collect();
+        let mut lines: Vec<Line> = marked.into_iter().map(|(_, line)| line).collect();
+        let mut verdict = Verdict::default();
+        if let Some(first) = gone.iter().map(|(_, at)| *at).min() {
+            let is_of_burst = |it: &Pulse| it.gone().is_some_and(|at| at >= first - BURST);
+            let burst: Vec<Str> =
+                pulses.iter().filter(|(_, it)| is_of_burst(it)).map(|(id, _)| id.clone()).collect();
+            if self.is_mass(&burst) {
+                verdict.alive = excuse(pulses, &burst, &mut lines);
+            } else {
+                verdict.gone = departures(pulses, gone, limits);
+            }
+        }
+        verdict.together = self.together(&lines);
+        verdict
     }
 
-    fn mark(&self, pulses: &mut Roll<Pulse>, closed: &[ClosedConnection]) -> Vec<(Str, Millis)> {
-        let closed: BTreeMap<u64, Millis> = closed.iter().map(|it| (it.connection, it.at)).collect();
-        let mut gone = Vec::new();
+    /// The members that are meant, with what became of their connections.
+    fn mark(&self, pulses: &mut Roll<Pulse>, closed: &[ClosedConnection]) -> Vec<(Str, Line)> {
+        let line = |it: &ClosedConnection| match it.together {
+            Some(connections) => Line::ClosedTogether { at: it.at, connections },
+            None => Line::Closed(it.at),
+        };
+        let closed: BTreeMap<u64, Line> = closed.iter().map(|it| (it.connection, line(it))).collect();
+        let mut marked = Vec::new();
         pulses.for_each_mut(|member_id, pulse| {
-            let at = closed.get(&pulse.connection).filter(|_| pulse.gone.is_none());
-            if let Some(at) = at.filter(|_| (self.may_be_gone)(member_id)) {
-                pulse.gone = Some(*at);
-                gone.push((member_id.clone(), *at));
+            let line = closed.get(&pulse.connection).filter(|_| pulse.line == Line::Open);
+            if let Some(line) = line.filter(|_| (self.may_be_gone)(member_id)) {
+                pulse.line = *line;
+                marked.push((member_id.clone(), *line));
             }
         });
-        gone
+        marked
+    }
+
+    /// What is told of those that closed together.
+    fn together(&self, lines: &[Line]) -> Option<Together> {
+        let together = lines.iter().filter_map(|it| match it {
+            Line::ClosedTogether { at, connections } => Some((*at, *connections)),
+            Line::Open | Line::Closed(_) => None,
+        });
+        let (at, connections): (Vec<Millis>, Vec<u32>) = together.unzip();
+        let (first, most) = (at.iter().min()?, connections.iter().max()?);
+        Some(Together { count: at.len(), members: self.members, connections: *most, at: *first })
     }
 
     /// CR-26: a proxy or the network is at fault, unless they can have died together.
@@ -148,25 +175,59 @@ impl Crowd<'_> {
     }
 }
 
-/// When it was heard, if it was taken for gone.
-fn revive(pulses: &mut Roll<Pulse>, id: &Str) -> Option<(Str, Millis)> {
-    let pulse = pulses.get_mut(id)?;
-    pulse.gone.take().map(|_| (id.clone(), pulse.heard))
+/// L-7: when the sessions of those who are gone end.
+fn departures(pulses: &Roll<Pulse>, gone: Vec<(Str, Millis)>, limits: Limits) -> Vec<Departure> {
+    let departure = |(member, closed): (Str, Millis)| {
+        let pulse = pulses.get(&member)?;
+        let least = if pulse.returns_late { GRACE_MIN_LATE } else { GRACE_MIN };
+        // CR-26: never from a shortened interval; those told lately are among the largest.
+        let grace = (2 * pulse.largest_ms).max(limits.grace).max(least);
+        // CR-25, 4.
+        let is_known = limits.now - limits.loaded_at >= grace;
+        is_known.then(|| Departure { ends: closed + grace, member, closed })
+    };
+    gone.into_iter().filter_map(departure).collect()
+}
+
+/// L-6b: nobody of a burst is taken for gone, nor any longer. When they were heard; their lines are what is told.
+fn excuse(pulses: &mut Roll<Pulse>, burst: &[Str], lines: &mut Vec<Line>) -> Vec<(Str, Millis)> {
+    let connections: BTreeSet<u64> =
+        burst.iter().filter_map(|id| pulses.get(id)).map(|it| it.connection).collect();
+    let connections = u32::try_from(connections.len()).unwrap_or(u32::MAX);
+    let mut alive = Vec::with_capacity(burst.len());
+    for id in burst {
+        let Some(pulse) = pulses.get_mut(id) else { continue };
+        let Some(at) = pulse.gone() else { continue };
+        pulse.line = Line::ClosedTogether { at, connections };
+        lines.push(pulse.line);
+        alive.push((id.clone(), pulse.heard));
+    }
+    alive
 }
 
 impl Verdict {
-    /// Tells of members that are taken for gone, which is a while after the close: others were waited for.
+    /// Tells of members that are taken for gone, or are not because there are too many, which is a while after the
+    /// close: others were waited for.
     pub(in crate::group) fn tell(&self, telling: &mut Telling, group_id: &Str, now: Millis) {
-        let Self::Gone(members) = self else { return };
-        for it in members {
+        for it in &self.gone {
             let happened = Happened::new(Kind::ConnectionClosed).member(&it.member);
             telling.tell(group_id, happened.detail(&format!("{} ago", span(now - it.closed))));
         }
+        if let Some(Together { count, members, connections, at }) = &self.together {
+            let detail = format!(
+                "{count} of {members} members, {connections} connections at once {} ago; their sessions go on",
+                span(now - at)
+            );
+            telling.tell(group_id, Happened::new(Kind::ClosedTogether).detail(&detail));
+        }
     }
 
-    /// A member that was taken for gone lives; `None` if it was not.
+    /// A member whose connection was closed lives; `None` if it was not taken for gone.
     pub(in crate::group) fn lives(pulses: &mut Roll<Pulse>, id: &Str) -> Option<Self> {
-        Some(Self::Alive(vec![revive(pulses, id)?]))
+        let pulse = pulses.get_mut(id)?;
+        let was_gone = pulse.gone().is_some();
+        pulse.line = Line::Open;
+        was_gone.then(|| Self { alive: vec![(id.clone(), pulse.heard)], ..Self::default() })
     }
 
     /// Moves the sessions that are not over.
@@ -181,13 +242,9 @@ impl Verdict {
             let before = timers.get(&key);
             before.into_iter().for_each(|it| timers.set(key.clone(), deadline(it)));
         };
-        match self {
-            Self::Gone(members) => {
-                members.iter().for_each(|it| set(&it.member, &|before| before.min(it.ends)))
-            }
-            Self::Alive(members) => members.iter().for_each(|(member, heard)| {
-                set(member, &|before| before.max(heard.saturating_add(session(member))));
-            }),
+        self.gone.iter().for_each(|it| set(&it.member, &|before| before.min(it.ends)));
+        for (member, heard) in &self.alive {
+            set(member, &|before| before.max(heard.saturating_add(session(member))));
         }
     }
 }

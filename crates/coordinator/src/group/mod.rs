@@ -300,5 +300,5 @@ fn cause_of(soft: &Soft, key: &TimerKey) -> Cause {
 fn is_gone(soft: &Soft, group: &Str, member: &Str) -> bool {
     let streams = soft.streams.get(group).and_then(|it| it.pulse(member));
     let pulse = streams.or_else(|| soft.consumer.get(group).and_then(|it| it.pulse(member)));
-    pulse.is_some_and(|it| it.gone.is_some())
+    pulse.is_some_and(|it| it.gone().is_some())
 }

@@ -28,8 +28,8 @@ pub struct Pulse {
     pub told_ms: i32,
     /// The largest of the intervals that were told or configured at this heartbeat and the one before.
     pub largest_ms: Millis,
-    /// When the connection was closed by its client, who has no other one.
-    pub gone: Option<Millis>,
+    /// What became of that connection.
+    pub line: Line,
     /// Its client may take longer than others to connect again (CR-27).
     pub returns_late: bool,
     /// What it waited for and since when (I-4, I-5).
@@ -39,8 +39,36 @@ pub struct Pulse {
 impl Pulse {
     /// Of a member of the classic protocol: its client alone knows its interval, and told nobody.
     pub fn untold(heard: Millis, connection: u64) -> Self {
-        Self { heard, connection, told_ms: 0, largest_ms: 0, gone: None, returns_late: true, waits: None }
+        let line = Line::Open;
+        Self { heard, connection, told_ms: 0, largest_ms: 0, line, returns_late: true, waits: None }
     }
+
+    /// When its client closed the connection, if it is taken for gone.
+    pub fn gone(&self) -> Option<Millis> {
+        match self.line {
+            Line::Closed(at) => Some(at),
+            Line::Open | Line::ClosedTogether { .. } => None,
+        }
+    }
+
+    /// When its connection closed, and with how many, if these were too many for anybody to be taken for gone.
+    pub fn closed_together(&self) -> Option<(Millis, u32)> {
+        match self.line {
+            Line::ClosedTogether { at, connections } => Some((at, connections)),
+            Line::Open | Line::Closed(_) => None,
+        }
+    }
+}
+
+/// The connection of a member's last heartbeat.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Line {
+    /// As far as anybody knows.
+    Open,
+    /// Its client closed it then and has no other one: the member is taken for gone.
+    Closed(Millis),
+    /// So many connections closed at once that the network may be at fault (L-6): the session goes on.
+    ClosedTogether { at: Millis, connections: u32 },
 }
 
 /// What a member waits for whose end nobody knows.

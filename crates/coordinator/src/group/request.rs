@@ -130,6 +130,8 @@ pub struct StreamsHeartbeatReply {
 pub struct ClosedConnection {
     pub connection: u64,
     pub at: Millis,
+    /// How many closed at once on its listener, if these are so many that the network is at fault (L-6).
+    pub together: Option<u32>,
 }
 
 impl StreamsHeartbeatReply {

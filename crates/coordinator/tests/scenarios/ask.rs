@@ -255,7 +255,8 @@ pub(crate) fn ids(args: &mut Args<'_>) -> Vec<Str> {
 /// Connections of a group that their clients closed now.
 pub(crate) fn closed(args: &mut Args<'_>, at: Millis) -> Parsed<GroupRequest> {
     let group = unquoted(args.word("group")?);
-    let closed = |word| Ok(ClosedConnection { connection: number(word)?, at });
+    let together = args.number("together")?;
+    let closed = |word| Ok(ClosedConnection { connection: number(word)?, at, together });
     let closed = args.rest().into_iter().map(closed).collect::<Parsed<_>>()?;
     Ok(GroupRequest::ConnectionsClosed(vec![(group, closed)]))
 }

@@ -72,7 +72,8 @@ impl World {
     fn close(&mut self, clients: &[usize]) {
         let at = self.now;
         let connections = clients.iter().map(|it| self.clients[*it].line.connection).filter(|it| *it > 0);
-        let closed = connections.map(|connection| ClosedConnection { connection, at }).collect();
+        let closed =
+            connections.map(|connection| ClosedConnection { connection, at, together: None }).collect();
         let members = self.members();
         // L-4, L-5: static members are not meant, nor who was not heard since the load.
         let is_meant = |it: &Client| {

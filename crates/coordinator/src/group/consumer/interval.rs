@@ -10,7 +10,7 @@
 use super::image::{adapts_heartbeats, settings};
 use super::{ConsumerGroup, ConsumerMember, ConsumerSoft, MemberState};
 use crate::group::member_epoch::JOIN;
-use crate::group::pulse::{self, Pulse, Release, SHORT, TOPICS_PATIENCE, Told, WaitsFor};
+use crate::group::pulse::{self, Line, Pulse, Release, SHORT, TOPICS_PATIENCE, Told, WaitsFor};
 use crate::group::step::Step;
 use crate::machine::{Caller, Millis};
 use catalog::config::ConsumerGroupSettings;
@@ -64,7 +64,7 @@ pub fn heard(
         connection: caller.connection,
         told_ms: told.interval_ms,
         largest_ms: Millis::from(largest.max(before)),
-        gone: None,
+        line: Line::Open,
         returns_late: !is_swift,
         waits: told.waits,
     };

@@ -21,6 +21,8 @@ pub enum Kind {
     SyncRefused,
     /// The client of a member closed its connection and has no other one: its session ends sooner.
     ConnectionClosed,
+    /// Too many connections closed at once for anybody to be taken for gone (L-6).
+    ClosedTogether,
     EpochMoved,
     /// The members of a classic group are called to join.
     RebalanceBegan,
@@ -66,6 +68,7 @@ impl Kind {
             Self::JoinRefused => "join-refused",
             Self::SyncRefused => "sync-refused",
             Self::ConnectionClosed => "connection-closed",
+            Self::ClosedTogether => "closed-together",
             Self::EpochMoved => "epoch-moved",
             Self::RebalanceBegan => "rebalance-began",
             Self::GenerationBegan => "generation-began",

@@ -13,7 +13,7 @@ use super::soft::StreamsSoft;
 use super::tasks::{AssignedTasks, TaskId};
 use super::{StreamsGroup, StreamsMember, warmup};
 use crate::group::member_epoch::JOIN;
-use crate::group::pulse::{Pulse, Told};
+use crate::group::pulse::{Line, Pulse, Told};
 use crate::group::request::StreamsHeartbeatReply;
 use crate::machine::{Caller, Millis};
 use wire::streams_group_heartbeat::response::{Status, TaskIds};
@@ -94,7 +94,7 @@ impl Response<'_> {
             connection: self.caller.connection,
             told_ms: told.interval_ms,
             largest_ms: Millis::from(largest.max(before)),
-            gone: None,
+            line: Line::Open,
             returns_late: false,
             waits: told.waits,
         };

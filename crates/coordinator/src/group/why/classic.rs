@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::silence::{self, Excused};
 use super::words::{list, members, verb};
 use super::{Finding, Severity, newest, span};
 use crate::group::classic::State;
@@ -65,6 +66,7 @@ impl<'a> View<'a> {
             State::Stable => findings.extend(self.late_syncs()),
             State::Empty => {}
         }
+        findings.extend(self.closed_together());
         findings.extend(self.live.members.iter().filter_map(|(id, it)| self.silent(id, it)));
         if self.live.state == State::Stable && self.live.pending_sync.is_empty() {
             let generation = self.live.generation;
@@ -155,7 +157,7 @@ impl<'a> View<'a> {
     fn silent(&self, id: &'a Str, member: &Member) -> Option<Finding> {
         let (heard, ends) = session(self.soft, self.id, id, member)?;
         let pulse = self.soft.classic_pulses.get(self.id).and_then(|it| it.get(id));
-        let gone = pulse.is_some_and(|it| it.gone.is_some());
+        let gone = pulse.is_some_and(|it| it.gone().is_some());
         let timeout = Millis::from(member.session_timeout_ms);
         if !gone && (self.now - heard) * 2 <= timeout {
             return None;
@@ -173,6 +175,17 @@ impl<'a> View<'a> {
         );
         let finding = Finding::new(Severity::Warns, "silent-member", sentence).advice(advice);
         Some(finding.since(Some(heard)).until(Some(ends)).members([id]))
+    }
+
+    fn closed_together(&self) -> Option<Finding> {
+        let pulses = self.soft.classic_pulses.get(self.id)?;
+        let excused = self.live.members.iter().filter_map(|(member, it)| {
+            let (at, connections) = pulses.get(member)?.closed_together()?;
+            let (_, ends) = session(self.soft, self.id, member, it)?;
+            // Who is awaited has a finding of its own.
+            Some(Excused { member, at, connections, ends, blocks: false })
+        });
+        silence::closed_together(excused, self.live.members.len(), self.now)
     }
 
     /// 6.13: what was chosen, what could be, what only some offer.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::silence::{self, Silence};
+use super::silence::{self, Excused, Silence};
 use super::words::{has, instance, list, verb};
 use super::{Finding, Severity, computed, newest, newest_of, span};
 use crate::group::consumer::image::offered_assignors;
@@ -10,6 +10,7 @@ use crate::group::consumer::{ConsumerGroup, ConsumerMember, ConsumerSoft, Member
 use crate::group::history::classic::listed;
 use crate::group::history::consumer::{held, name, names};
 use crate::group::history::{Kind, Ring};
+use crate::group::pulse::Pulse;
 use crate::group::soft::{Soft, TimerKey};
 use crate::machine::Millis;
 use catalog::Image;
@@ -86,6 +87,7 @@ impl<'a> View<'a> {
         let mut findings = Vec::new();
         findings.extend(self.no_target_yet());
         findings.extend(self.unresolved());
+        findings.extend(self.closed_together());
         for (member, it) in self.group.members() {
             findings.extend(self.silent(member, it));
             findings.extend(self.must_revoke(member, it));
@@ -187,9 +189,9 @@ impl<'a> View<'a> {
             heard,
             loaded: self.soft.history.loaded_at,
             ends,
-            gone: pulse.and_then(|it| it.gone),
+            gone: pulse.and_then(Pulse::gone),
             interval: self.interval(member),
-            blocks: self.waits.values().flatten().any(|wait| wait.holders.contains(member)),
+            blocks: self.is_waited_for(member),
             holds: "partitions",
             idle: (!idle.is_empty())
                 .then(|| format!("{} ({})", partitions(idle.len()), names(self.image, idle.iter().copied()))),
@@ -207,9 +209,23 @@ impl<'a> View<'a> {
         Millis::from(pulse.map_or(self.settings.heartbeat_interval_ms, |it| it.told_ms))
     }
 
+    fn closed_together(&self) -> Option<Finding> {
+        let excused = self.group.members().keys().filter_map(|member| {
+            let (at, connections) = self.own?.pulse(member)?.closed_together()?;
+            let (_, ends) = session(self.soft, self.id, member)?;
+            Some(Excused { member, at, connections, ends, blocks: self.is_waited_for(member) })
+        });
+        silence::closed_together(excused, self.group.members().len(), self.now)
+    }
+
+    /// Others shall get what it has.
+    fn is_waited_for(&self, member: &Str) -> bool {
+        self.waits.values().flatten().any(|wait| wait.holders.contains(member))
+    }
+
     /// Its client closed the connection and has no other one.
     fn is_gone(&self, member: &Str) -> bool {
-        self.own.and_then(|it| it.pulse(member)).is_some_and(|it| it.gone.is_some())
+        self.own.and_then(|it| it.pulse(member)).is_some_and(|it| it.gone().is_some())
     }
 
     /// The partitions that nobody reads if this member does not: its own, and those meant for it that nobody has.

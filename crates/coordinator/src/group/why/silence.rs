@@ -82,9 +82,53 @@ impl Silence<'_> {
     }
 }
 
+/// A member whose connection closed with too many others.
+pub(super) struct Excused<'a> {
+    pub member: &'a Str,
+    pub at: Millis,
+    /// How many closed.
+    pub connections: u32,
+    /// When its session ends.
+    pub ends: Millis,
+    /// Others wait for what it has.
+    pub blocks: bool,
+}
+
+/// L-6: why nobody is removed soon, and until when they are waited for.
+pub(super) fn closed_together<'a>(
+    excused: impl Iterator<Item = Excused<'a>>,
+    members: usize,
+    now: Millis,
+) -> Option<Finding> {
+    let excused: Vec<_> = excused.collect();
+    let ends = || excused.iter().map(|it| it.ends);
+    let (since, first, last) = (excused.iter().map(|it| it.at).min()?, ends().min()?, ends().max()?);
+    let connections = excused.iter().map(|it| it.connections).max()?;
+    let count = excused.len();
+    let sentence = format!(
+        "{count} of {members} members did not come back since {connections} connections closed at once {} ago. So many \
+         are taken for the doing of a proxy or the network: nobody is removed before the session ends.",
+        span(now - since),
+    );
+    let (first_left, last_left) = (span(first - now), span(last - now));
+    let left = if first_left == last_left { first_left } else { format!("{first_left} to {last_left}") };
+    let advice = format!(
+        "See whether a proxy or the network failed, or the processes ended together. Clients connect again by themselves; \
+         who does not is removed in {left}."
+    );
+    let blocks = excused.iter().any(|it| it.blocks);
+    let severity = if blocks { Severity::Blocks } else { Severity::Warns };
+    let finding = Finding::new(severity, "closed-together", sentence).advice(advice).since(Some(since));
+    Some(finding.until(Some(first)).members(excused.iter().map(|it| it.member)))
+}
+
 /// Behind a sentence that says that all is well: it is, as long as these live.
 pub(super) fn reservation(findings: &[Finding]) -> &'static str {
-    if findings.iter().any(|it| it.code == "silent-member") { ", if those that are silent live" } else { "" }
+    if findings.iter().any(|it| ["silent-member", "closed-together"].contains(&it.code)) {
+        ", if those that are silent live"
+    } else {
+        ""
+    }
 }
 
 /// Members that do not know the target of this epoch yet, if there are any. `rests_at` is the epoch of a member that is

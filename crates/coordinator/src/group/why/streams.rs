@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::silence::{self, Silence};
+use super::silence::{self, Excused, Silence};
 use super::words::{self, has, instance, list, runs, verb};
 use super::{Finding, Severity, span};
 use crate::group::history::streams::{names, names_with_roles};
 use crate::group::history::{Kind, Ring};
+use crate::group::pulse::Pulse;
 use crate::group::soft::{Soft, TimerKey};
 use crate::group::streams::configure::TopicStatus;
 use crate::group::streams::tasks::{AssignedTasks, Role, TaskId, Tasks};
@@ -89,6 +90,7 @@ impl<'a> View<'a> {
         let mut findings = Vec::new();
         findings.extend(self.topics(state));
         findings.extend(self.no_target_yet());
+        findings.extend(self.closed_together());
         for (member, it) in self.group.members() {
             findings.extend(self.silent(member, it));
             findings.extend(self.must_revoke(member, it));
@@ -244,7 +246,7 @@ impl<'a> View<'a> {
             heard,
             loaded: self.soft.history.loaded_at,
             ends,
-            gone: pulse.and_then(|it| it.gone),
+            gone: pulse.and_then(Pulse::gone),
             interval: Millis::from(pulse.map_or(self.settings.heartbeat_interval_ms, |it| it.told_ms)),
             blocks: self.blocked_by(member).next().is_some(),
             holds: "tasks",
@@ -253,9 +255,19 @@ impl<'a> View<'a> {
         silence.finding(self.now)
     }
 
+    fn closed_together(&self) -> Option<Finding> {
+        let excused = self.group.members().keys().filter_map(|member| {
+            let (at, connections) = self.own?.pulse(member)?.closed_together()?;
+            let (_, ends) = session(self.soft, self.id, member)?;
+            let blocks = self.blocked_by(member).next().is_some();
+            Some(Excused { member, at, connections, ends, blocks })
+        });
+        silence::closed_together(excused, self.group.members().len(), self.now)
+    }
+
     /// Its client closed the connection and has no other one.
     fn is_gone(&self, member: &Str) -> bool {
-        self.own.and_then(|it| it.pulse(member)).is_some_and(|it| it.gone.is_some())
+        self.own.and_then(|it| it.pulse(member)).is_some_and(|it| it.gone().is_some())
     }
 
     /// The active tasks that nobody runs if this member does not: its own, and those meant for it that nobody has.
