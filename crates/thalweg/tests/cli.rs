@@ -2,10 +2,13 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Output, Stdio};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use client::Connection;
+use rustix::process::{Pid, Signal, kill_process};
 use wire::create_topics::request::CreatableTopic;
 use wire::streams_group_heartbeat::request::{Subtopology, TaskIds, Topology};
 use wire::{
@@ -20,7 +23,7 @@ fn thalweg(arguments: &[&str]) -> Output {
 struct Broker {
     process: Child,
     address: String,
-    directory: std::path::PathBuf,
+    directory: PathBuf,
 }
 
 impl Broker {
@@ -32,20 +35,34 @@ impl Broker {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let directory = std::env::temp_dir().join(format!("thalweg-cli-{}-{number}", std::process::id()));
-        let mut process = Command::new(env!("CARGO_BIN_EXE_thalweg"))
-            .args(["serve", "--print", "json", "--override", "listeners=PLAINTEXT://127.0.0.1:0"])
-            .args(["--override", &format!("log.dirs={}", directory.display())])
-            .args(settings.iter().flat_map(|it| ["--override", it]))
-            .env_clear()
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.split("\"address\":\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+        let (process, address) = launch("127.0.0.1:0", &directory, settings);
         Self { process, address, directory }
     }
+
+    /// A signal ends the process, and after `between` another one serves the same directory at the same address.
+    fn restart(&mut self, signal: Signal, between: impl FnOnce()) {
+        kill_process(Pid::from_child(&self.process), signal).unwrap();
+        self.process.wait().unwrap();
+        between();
+        self.process = launch(&self.address, &self.directory, &[]).0;
+    }
+}
+
+/// Starts a broker and gives the address at which it is ready.
+fn launch(address: &str, directory: &Path, settings: &[&str]) -> (Child, String) {
+    let mut process = Command::new(env!("CARGO_BIN_EXE_thalweg"))
+        .args(["serve", "--print", "json", "--override", &format!("listeners=PLAINTEXT://{address}")])
+        .args(["--override", &format!("log.dirs={}", directory.display())])
+        .args(settings.iter().flat_map(|it| ["--override", it]))
+        .env_clear()
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let address = line.split("\"address\":\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    (process, address)
 }
 
 impl Drop for Broker {
@@ -128,6 +145,23 @@ fn a_group_that_is_not_there_ends_with_3() {
     assert_eq!(thalweg(&[&["txn", "list", "--state", "Bogus"], &at[..]].concat()).status.code(), Some(1));
 }
 
+/// A connection to a broker that has the topic `in` of two partitions, and the group's coordinator.
+async fn prepared(broker: &Broker) -> Connection {
+    let mut connection = Connection::connect(&broker.address, None).await.unwrap();
+    let topic = CreatableTopic {
+        name: Str::from_static("in"),
+        num_partitions: 2,
+        replication_factor: 1,
+        ..Default::default()
+    };
+    let asked = CreateTopicsRequest { topics: vec![topic], timeout_ms: 5000, ..Default::default() };
+    connection.call(7, &asked).await.unwrap();
+    let keys = vec![Str::from_static("app")];
+    let asked = FindCoordinatorRequest { coordinator_keys: keys, ..Default::default() };
+    connection.call(4, &asked).await.unwrap();
+    connection
+}
+
 /// A member that joins, or tells what it has.
 async fn beat(
     connection: &mut Connection,
@@ -171,18 +205,7 @@ async fn a_task_that_is_given_up_is_not_nobodys() {
         "group.streams.initial.rebalance.delay.ms=0",
         "group.streams.assignment.interval.ms=0",
     ]);
-    let mut connection = Connection::connect(&broker.address, None).await.unwrap();
-    let topic = CreatableTopic {
-        name: Str::from_static("in"),
-        num_partitions: 2,
-        replication_factor: 1,
-        ..Default::default()
-    };
-    let asked = CreateTopicsRequest { topics: vec![topic], timeout_ms: 5000, ..Default::default() };
-    connection.call(7, &asked).await.unwrap();
-    let keys = vec![Str::from_static("app")];
-    let asked = FindCoordinatorRequest { coordinator_keys: keys, ..Default::default() };
-    connection.call(4, &asked).await.unwrap();
+    let mut connection = prepared(&broker).await;
     let first = beat(&mut connection, "first", 0, &[]).await;
     assert_eq!(first.active_tasks.unwrap()[0].partitions, [0, 1]);
     beat(&mut connection, "second", 0, &[]).await;
@@ -202,4 +225,55 @@ async fn a_task_that_is_given_up_is_not_nobodys() {
     let expected =
         format!(r#"{{"task":"0_{gone}","active":[],"standby":[],"warmup":[],"pending":{{"active":{owner},"#);
     assert!(tasks("json").contains(&expected), "{page}");
+}
+
+/// A command that runs until it is interrupted, or the test fails.
+struct Follower(Child);
+
+impl Follower {
+    fn interrupt(mut self) -> ExitStatus {
+        kill_process(Pid::from_child(&self.0), Signal::INT).unwrap();
+        self.0.wait().unwrap()
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// `groups events -f` goes on when the broker is back, and tells nothing twice; it ends when it is interrupted.
+#[tokio::test]
+async fn who_follows_events_waits_for_the_broker() {
+    let mut broker = Broker::start();
+    beat(&mut prepared(&broker).await, "first", 0, &[]).await;
+    let process = Command::new(env!("CARGO_BIN_EXE_thalweg"))
+        .args(["groups", "events", "app", "--follow", "--bootstrap-server", &broker.address])
+        .env_clear()
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut follower = Follower(process.unwrap());
+    let mut events = BufReader::new(follower.0.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let mut said = BufReader::new(follower.0.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let (mut told, mut seen) = (Vec::new(), Vec::new());
+    let until = |text: &str, lines: &mut dyn Iterator<Item = String>, seen: &mut Vec<String>| {
+        let found = lines.inspect(|it| seen.push(it.clone())).any(|it| it.contains(text));
+        assert!(found, "{text}: {seen:?}");
+    };
+    until("  member-joined       first  ", &mut events, &mut seen);
+    for (signal, member) in [(Signal::KILL, "second"), (Signal::TERM, "third")] {
+        broker.restart(signal, || until("trying again until there is an answer", &mut said, &mut told));
+        until("the coordinator answers again", &mut said, &mut told);
+        until("the coordinator was loaded anew", &mut said, &mut told);
+        let mut connection = Connection::connect(&broker.address, None).await.unwrap();
+        beat(&mut connection, member, 0, &[]).await;
+        until(&format!("  member-joined       {member}  "), &mut events, &mut seen);
+    }
+    assert!(told[0].starts_with(&format!("thalweg: can't reach {}", broker.address)), "{told:?}");
+    assert_eq!(follower.interrupt().signal(), Some(2));
+    seen.extend(events);
+    assert_eq!(seen.iter().filter(|it| it.contains("  member-joined  ")).count(), 3, "{seen:?}");
 }

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use clap::Subcommand;
 use client::{Broker, Trouble};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use wire::list_groups::response::ListedGroup;
 use wire::{ErrorCode, ExplainGroupRequest, ExplainGroupResponse, ListGroupsRequest, MetadataRequest, Str};
 
-use super::{FAILED, Failure, Output, Target, UNREACHABLE, print, show};
+use super::absence::Absence;
+use super::{FAILED, Failure, Output, Target, print, show, tell};
 
 /// Pause between two questions for news.
 const FOLLOW_EVERY: Duration = Duration::from_millis(500);
@@ -69,7 +70,7 @@ pub(crate) struct One {
 pub(crate) struct Events {
     #[command(flatten)]
     one: One,
-    /// Go on with what happens from now on, until interrupted.
+    /// Go on with what happens from now on, until interrupted; a broker that is gone is waited for.
     #[arg(short, long)]
     follow: bool,
     /// Events of before to begin with.
@@ -173,7 +174,7 @@ async fn events(arguments: &Events) -> Result<(), Failure> {
         let first = explain(&mut broker, &question(&one.group, false, -1, lines)).await?;
         Ok::<_, Failure>((broker, first))
     };
-    let (mut broker, first) = one.target.patient(first).await?;
+    let (broker, first) = one.target.patient(first).await?;
     let (mut loaded_at, mut last) = (first.loaded_at, first.last_sequence);
     // A document for those who ask once, a line each for those who follow.
     if one.output == Output::Json && !arguments.follow {
@@ -182,20 +183,23 @@ async fn events(arguments: &Events) -> Result<(), Failure> {
         return Ok(());
     }
     let mut goes_on = print_events(&first, one.output)?;
+    let (mut broker, mut absence) = (Some(broker), Absence::new(FOLLOW_EVERY));
     while arguments.follow && goes_on {
-        sleep(FOLLOW_EVERY).await;
-        broker.until(one.target.deadline());
-        let news = match explain(&mut broker, &question(&one.group, false, last, EVENTS_MAX)).await {
+        sleep(absence.pause()).await;
+        let news = match news(one, &mut broker, last).await {
             Ok(news) => news,
-            // The broker or the coordinator moved: look for it once more.
-            Err(failure) if failure.code == UNREACHABLE => {
-                broker = one.target.coordinator(&one.group).await?;
+            Err(failure) if failure.is_absence() => {
+                absence.failed(&failure, Instant::now()).iter().for_each(tell);
                 continue;
             }
             Err(failure) => return Err(failure),
         };
+        absence.over().iter().for_each(tell);
         if news.loaded_at != loaded_at {
-            // The numbers began anew: all of it is news.
+            tell("the coordinator was loaded anew: what happened before is forgotten");
+        }
+        // Numbers begin anew with a load, and with a group that was deleted: all of it is news.
+        if news.loaded_at != loaded_at || news.last_sequence < last {
             (loaded_at, last) = (news.loaded_at, 0);
             continue;
         }
@@ -203,6 +207,19 @@ async fn events(arguments: &Events) -> Result<(), Failure> {
         goes_on = print_events(&news, one.output)?;
     }
     Ok(())
+}
+
+/// Events after that one. If the broker does not answer it is looked for once more the next time: it or the coordinator
+/// may have moved.
+async fn news(one: &One, known: &mut Option<Broker>, last: i64) -> Result<ExplainGroupResponse, Failure> {
+    let mut broker = match known.take() {
+        Some(broker) => broker,
+        None => one.target.coordinator(&one.group).await?,
+    };
+    broker.until(one.target.deadline());
+    let answer = explain(&mut broker, &question(&one.group, false, last, EVENTS_MAX)).await?;
+    *known = Some(broker);
+    Ok(answer)
 }
 
 fn print_events(answer: &ExplainGroupResponse, output: Output) -> Result<bool, Failure> {

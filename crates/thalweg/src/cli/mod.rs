@@ -2,6 +2,7 @@
 //!
 //! Results go to stdout, all else to stderr; the exit code says how it went (`Failure`).
 
+mod absence;
 mod groups;
 mod progress;
 mod show;
@@ -67,11 +68,13 @@ pub(crate) enum Output {
 pub(crate) struct Failure {
     message: String,
     code: u8,
+    /// What an answer said.
+    error: Option<ErrorCode>,
 }
 
 impl Failure {
     pub(crate) fn new(code: u8, message: impl Display) -> Self {
-        Self { message: message.to_string(), code }
+        Self { message: message.to_string(), code, error: None }
     }
 
     /// A thing of which an answer said that there is an error with it.
@@ -89,7 +92,13 @@ impl Failure {
             _ => FAILED,
         };
         let detail = message.map_or_else(String::new, |it| format!(": {it}"));
-        Self::new(exit, format_args!("{what}: {} ({}){detail}", code.name(), code.code()))
+        let failure = Self::new(exit, format_args!("{what}: {} ({}){detail}", code.name(), code.code()));
+        Self { error: Some(code), ..failure }
+    }
+
+    /// Whether it may be over when the broker is back, or another one is the coordinator.
+    fn is_absence(&self) -> bool {
+        self.code == UNREACHABLE || self.error == Some(ErrorCode::NOT_COORDINATOR)
     }
 }
 
@@ -122,12 +131,7 @@ impl Target {
                 Err(_) => next = TELL_EVERY,
             }
             let brokers = self.bootstrap.join(", ");
-            // Who does not read stderr does not want to know.
-            let _ = writeln!(
-                std::io::stderr(),
-                "thalweg: waiting for an answer of {brokers}, at most {} s",
-                self.timeout
-            );
+            tell(format_args!("waiting for an answer of {brokers}, at most {} s", self.timeout));
         }
     }
 
@@ -156,12 +160,17 @@ pub(crate) fn run(command: impl Future<Output = Result<(), Failure>>) -> ExitCod
 pub(crate) fn finish(done: Result<(), Failure>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(Failure { message, code }) => {
+        Err(Failure { message, code, error: _ }) => {
             // Who does not read stderr has the exit code.
             let _ = writeln!(std::io::stderr(), "thalweg: {message}");
             ExitCode::from(code)
         }
     }
+}
+
+/// A line for the person who waits. Who does not read stderr does not want to know.
+fn tell(text: impl Display) {
+    let _ = writeln!(std::io::stderr(), "thalweg: {text}");
 }
 
 /// Writes a result. A reader that went away has seen enough; then this is false.
