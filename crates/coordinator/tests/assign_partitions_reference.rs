@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use coordinator::Entropy;
-use coordinator::assign::{PartitionAssignor, PartitionSpec, Partitions, Subscriber, Topic};
+use coordinator::assign::{Outlines, PartitionAssignor, PartitionSpec, Partitions, Subscriber, Topic};
 use wire::{Str, Uuid};
 
 /// Of each assignor.
@@ -291,8 +291,15 @@ fn fast(group: &Group, assignor: PartitionAssignor, homogeneous: bool) -> Vec<(P
     let topic = |(number, count): (&usize, &i32)| Topic { id: id(*number), partitions: count.unsigned_abs() };
     let mut topics: Vec<Topic> = group.topics.iter().map(topic).collect();
     topics.sort_by_key(|it| it.id);
+    // As the members of a group share them.
+    let mut outlines = Outlines::default();
+    let mut target = |it: &BTreeSet<Partition>| {
+        let mut target = partitions(it);
+        outlines.share(&mut target);
+        target
+    };
     let targets: Vec<Option<Partitions>> =
-        group.members.iter().map(|it| it.target.as_ref().map(partitions)).collect();
+        group.members.iter().map(|it| it.target.as_ref().map(&mut target)).collect();
     let mut spec = PartitionSpec::new(topics);
     for (member, target) in group.members.iter().zip(&targets) {
         let subscription =
@@ -324,7 +331,9 @@ impl Dice {
 
     /// `few`: members choose among few subscriptions; else each has its own, or all have the same one.
     fn group(&mut self, homogeneous: bool) -> Group {
-        let topics = 1 + self.below(8);
+        // Some are so large that what the assignors remember of those who came before has no room for all.
+        let (topics_max, members_max) = if self.below(30) == 0 { (40, 140) } else { (8, 13) };
+        let topics = 1 + self.below(topics_max);
         let large = self.below(3) == 0;
         let mut group = Group::default();
         for topic in 0..topics {
@@ -335,11 +344,11 @@ impl Dice {
         }
         let subscriptions = if homogeneous { 1 } else { [2, 3, 5, 40][self.below(4)] };
         let kinds: Vec<_> = (0..subscriptions).map(|_| self.some_topics(topics)).collect();
-        for number in 0..self.below(13) {
-            let mut member = Member { id: Str::from(format!("m{number:02}")), ..Member::default() };
+        for number in 0..self.below(members_max) {
+            let mut member = Member { id: Str::from(format!("m{number:03}")), ..Member::default() };
             member.topics = kinds[self.below(kinds.len())].clone();
             if self.below(4) == 0 {
-                member.instance = Some(Str::from(format!("i{}", 50 - number)));
+                member.instance = Some(Str::from(format!("i{}", 900 - number)));
             }
             group.members.push(member);
         }

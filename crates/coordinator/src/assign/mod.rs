@@ -27,7 +27,7 @@ use wire::Str;
 
 use table::{Id, Lists, Table};
 
-pub use partition_set::Partitions;
+pub use partition_set::{Outlines, Partitions};
 pub use partitions::{PartitionAssignor, PartitionSpec, Place, Subscriber, Subscription, Topic};
 
 /// The assignors that a group can name in `streams.assignor.name`.

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use super::partition_set::{Builder, Recent};
 use super::table::{Id, Table};
 use super::{Member, Partitions, id, range, uniform, uniform_mixed};
 use wire::{Str, Uuid};
@@ -154,57 +155,23 @@ impl<'a> PartitionSpec<'a> {
         all
     }
 
-    /// A number for each partition of each topic: those of a topic begin at its row, those of all end at the last one.
-    pub(super) fn starts(&self) -> Table<Place, usize> {
-        let mut end = 0_usize;
-        let mut starts = vec![0];
-        for topic in self.topics.rows() {
-            end += topic.partitions as usize;
-            starts.push(end);
-        }
-        Table::new(starts)
+    /// A number for each partition of each topic, topic by topic.
+    pub(super) fn spans(&self) -> Table<Place, Span> {
+        let mut start = 0;
+        let mut span = |topic: &Topic| {
+            let end = start + topic.partitions;
+            Span { start: std::mem::replace(&mut start, end), end }
+        };
+        Table::new(self.topics.rows().iter().map(&mut span).collect())
     }
 
     pub(super) fn finder<'s>(&'s self, subscribed: &'s [Place]) -> Finder<'s> {
         Finder { keys: &self.keys, rest: subscribed }
     }
 
-    /// The target that the member has, if it is this.
-    pub(super) fn known(&self, member: &Subscriber<'a>, pieces: &[Piece]) -> Option<&'a Partitions> {
-        let is_same = |known: &&Partitions| {
-            let mut pieces = pieces.iter();
-            let mut rest = Piece { place: Place(0), start: 0, end: 0 };
-            known.len() <= pieces.len()
-                && known.iter().all(|(topic, partitions)| {
-                    let mut left = partitions;
-                    while !left.is_empty() {
-                        if rest.is_empty() {
-                            let Some(next) = pieces.next() else { return false };
-                            rest = *next;
-                        }
-                        if self.topics[rest.place].id != topic {
-                            return false;
-                        }
-                        let Some(others) = rest.take_from(left) else { return false };
-                        left = others;
-                    }
-                    rest.is_empty()
-                })
-                && pieces.next().is_none()
-        };
-        member.target.filter(is_same)
-    }
-
-    /// Of pieces that ascend.
-    pub(super) fn partitions(&self, pieces: &[Piece]) -> Partitions {
-        let topic = |it: &Piece| self.topics[it.place].id;
-        if pieces.is_sorted_by(|a, b| a.place < b.place) {
-            return Partitions::of_ranges(pieces.iter().map(|it| (topic(it), it.start..it.end)));
-        }
-        let count = pieces.iter().map(|it| it.len() as usize).sum();
-        let mut all = Partitions::with_capacity(pieces.len(), count);
-        pieces.iter().for_each(|it| all.push(topic(it), it.partitions()));
-        all
+    /// Puts pieces that ascend at the end.
+    pub(super) fn push(&self, pieces: &[Piece], builder: &mut Builder) {
+        pieces.iter().for_each(|it| builder.push(self.topics[it.place].id, it.partitions()));
     }
 }
 
@@ -269,6 +236,52 @@ impl Finder<'_> {
     }
 }
 
+/// The numbers of a topic's partitions among those of all topics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) start: u32,
+    pub(super) end: u32,
+}
+
+impl Span {
+    /// Of a topic that does not exist.
+    const NOTHING: Self = Self { start: 0, end: 0 };
+}
+
+/// The spans of the topics of targets. Where targets share their topics, those of one are looked up.
+pub(super) struct Spans<'s, 'a> {
+    spec: &'s PartitionSpec<'a>,
+    subscribed: &'s Table<Subscription, &'s [Place]>,
+    spans: Table<Place, Span>,
+    found: Recent<Found>,
+}
+
+/// Of the topics of a target, if a member of this subscription has it.
+struct Found {
+    outline: *const [(Uuid, u32)],
+    subscription: Subscription,
+    spans: Vec<Span>,
+}
+
+impl<'s, 'a> Spans<'s, 'a> {
+    pub(super) fn new(spec: &'s PartitionSpec<'a>, subscribed: &'s Table<Subscription, &'s [Place]>) -> Self {
+        Self { spec, subscribed, spans: spec.spans(), found: Recent::default() }
+    }
+
+    /// Of each topic of the target, in their order; nothing of one that the subscription does not have.
+    pub(super) fn of(&mut self, target: &'a Partitions, subscription: Subscription) -> &[Span] {
+        // All targets live longer than this, so the same address is the same outline.
+        let outline = target.outline();
+        let is_it = |it: &Found| it.subscription == subscription && std::ptr::eq(it.outline, outline);
+        let new = || {
+            let mut finder = self.spec.finder(self.subscribed[subscription]);
+            let span = |topic| finder.find(topic).map_or(Span::NOTHING, |it| self.spans[it]);
+            Found { outline, subscription, spans: target.topics().map(span).collect() }
+        };
+        &self.found.find(is_it, new).spans
+    }
+}
+
 /// Partitions of a topic that follow each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Piece {
@@ -288,16 +301,5 @@ impl Piece {
 
     pub(super) fn partitions(self) -> impl Iterator<Item = i32> {
         (self.start..self.end).map(u32::cast_signed)
-    }
-
-    /// Takes from both what they have in common at their beginning; `None` if they begin differently.
-    fn take_from<'l>(&mut self, list: &'l [i32]) -> Option<&'l [i32]> {
-        let (first, count) = (*list.first()?, list.len().min(self.len() as usize));
-        let (head, rest) = list.split_at_checked(count)?;
-        // The list ascends, so it has no gaps if its ends are that far apart.
-        let is_same = first == self.start.cast_signed()
-            && head.last().is_some_and(|last| last.wrapping_sub(first).cast_unsigned() + 1 == id(count));
-        self.start += id(count);
-        is_same.then_some(rest)
     }
 }

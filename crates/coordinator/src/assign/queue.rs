@@ -68,6 +68,23 @@ impl Queue {
         Some(Turn { member: *self.members.get(at as usize)?, at })
     }
 
+    /// Whether so many or more have as many as the least loaded one.
+    pub(super) fn has_least_loaded(&mut self, count: u32) -> bool {
+        if self.low.is_empty()
+            && let Some(first) = self.first()
+        {
+            self.lift(first.size());
+        }
+        self.low.count >= count as usize
+    }
+
+    /// Gives one more to so many of the least loaded ones, who all have the same.
+    pub(super) fn serve(&mut self, count: u32, mut give: impl FnMut(Member)) {
+        self.low.move_first(count, &mut self.high, |at| {
+            self.members.get(at as usize).into_iter().for_each(|it| give(*it));
+        });
+    }
+
     /// Puts one back that has `size` by now, which is `level` or one more. Nobody in the queue has fewer.
     pub(super) fn push(&mut self, turn: Turn, size: u32, level: u32) {
         self.lift(level);
@@ -126,6 +143,27 @@ impl Bits {
         self.words.get_mut(word).into_iter().for_each(|it| *it &= !(1 << (at % u64::BITS)));
     }
 
+    /// So many of the first ones, word by word.
+    fn move_first(&mut self, count: u32, to: &mut Self, mut each: impl FnMut(u32)) {
+        let mut left = count;
+        to.from = to.from.min(self.from);
+        for ((number, from), to) in (0..).zip(&mut self.words).zip(&mut to.words).skip(self.from) {
+            let before = *from;
+            while *from != 0 && left > 0 {
+                each(number * u64::BITS + from.trailing_zeros());
+                *from &= *from - 1;
+                left -= 1;
+            }
+            *to |= before & !*from;
+            if left == 0 {
+                break;
+            }
+        }
+        let moved = (count - left) as usize;
+        self.count -= moved;
+        to.count += moved;
+    }
+
     fn first(&mut self) -> Option<u32> {
         if self.is_empty() {
             return None;
@@ -148,6 +186,7 @@ mod tests {
     /// Topics take from the queue and lift whom they took, as `uniform` does; a sorted set says who is next.
     #[test]
     fn members_come_by_load_and_number() {
+        let mut served_members = 0;
         for seed in 0..200 {
             let mut dice = Entropy::seeded(seed);
             let mut below = |end: u64| u32::try_from(dice.next_u64() % end).unwrap();
@@ -157,6 +196,21 @@ mod tests {
             let mut expected: BTreeSet<Load> = members.iter().copied().collect();
             let mut queue = Queue::new(members);
             for topic in 0..40 {
+                let one_each = below(150);
+                if below(2) == 0 && queue.has_least_loaded(one_each) {
+                    let least = expected.first().map_or(0, |it| it.size());
+                    let mut wanted = Vec::new();
+                    for _ in 0..one_each {
+                        let next = expected.pop_first().unwrap();
+                        assert_eq!(next.size(), least, "seed {seed}, topic {topic}");
+                        wanted.push(next.member());
+                    }
+                    expected.extend(wanted.iter().map(|it| Load::new(least + 1, *it)));
+                    let mut served = Vec::new();
+                    queue.serve(one_each, |it| served.push(it));
+                    assert_eq!(served, wanted, "seed {seed}, topic {topic}");
+                    served_members += served.len();
+                }
                 // Another subscription may have somebody who has fewer.
                 let mut level = expected.first().map_or(0, |it| it.size()).saturating_sub(below(3));
                 let rounds = below(4);
@@ -186,5 +240,6 @@ mod tests {
                 assert_eq!(queue.first(), expected.first().copied(), "seed {seed}, topic {topic}");
             }
         }
+        assert!(served_members > 1_000, "{served_members}");
     }
 }

@@ -101,6 +101,29 @@ impl<I: Id, T: Copy> Lists<I, T> {
         Self { starts, items, id: PhantomData }
     }
 
+    /// Groups `pairs` by id, of which each has as many as `lens` say; `any` value reserves their places.
+    pub(super) fn sized(
+        lens: impl Iterator<Item = u32>,
+        any: T,
+        pairs: impl Iterator<Item = (I, T)>,
+    ) -> Self {
+        let mut end = 0;
+        let ends = lens.map(|len| {
+            end += len;
+            end
+        });
+        let starts: Vec<u32> = std::iter::once(0).chain(ends).collect();
+        let mut next = starts.clone();
+        let mut items = vec![any; end as usize];
+        pairs.for_each(|(id, item)| {
+            if let Some(place) = next.get_mut(id.row()) {
+                items.get_mut(*place as usize).into_iter().for_each(|it| *it = item);
+                *place += 1;
+            }
+        });
+        Self { starts, items, id: PhantomData }
+    }
+
     pub(super) fn of(&self, id: I) -> &[T] {
         let bounds = self.starts.get(id.row()).zip(self.starts.get(id.row() + 1));
         bounds.and_then(|(from, to)| self.items.get(*from as usize..*to as usize)).unwrap_or_default()

@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 
 use super::Partitions;
+use super::partition_set::Builder;
 use super::partitions::{PartitionSpec, Piece, Place, Topic};
 use super::table::Table;
 
@@ -25,8 +26,8 @@ pub(super) fn assign<'a>(spec: &PartitionSpec<'a>) -> Vec<Cow<'a, Partitions>> {
     let (least, mut extras) = (total / members, total % members);
 
     let owned = Owned::new(spec, wanted);
-    let mut release =
-        Release { spec, free: owned.bits.unset(wanted, &spec.topics), taken: owned.taken(spec) };
+    let free = owned.bits.unset(wanted, &spec.topics);
+    let mut release = Release { spec, free, taken: owned.taken(spec), kept: Builder::default() };
     let mut places = owned.places.into_iter();
     let mut targets = Vec::with_capacity(members);
     let mut unfilled = Vec::new();
@@ -185,6 +186,7 @@ struct Release<'s, 'a> {
     spec: &'s PartitionSpec<'a>,
     free: Vec<Piece>,
     taken: Option<Bits>,
+    kept: Builder,
 }
 
 impl<'a> Release<'_, 'a> {
@@ -196,7 +198,6 @@ impl<'a> Release<'_, 'a> {
         places: impl Iterator<Item = Place>,
         quota: &mut usize,
     ) -> Cow<'a, Partitions> {
-        let mut kept = Partitions::new();
         let mut is_changed = false;
         for (at, ((topic, partitions), place)) in target.iter().zip(places).enumerate() {
             let own = match place {
@@ -212,13 +213,13 @@ impl<'a> Release<'_, 'a> {
             if !is_changed && keeps.len() != partitions.len() {
                 // Up to here all was kept.
                 is_changed = true;
-                kept = target.iter().take(at).map(|(topic, it)| (topic, it.iter().copied())).collect();
+                target.iter().take(at).for_each(|(topic, it)| self.kept.push(topic, it.iter().copied()));
             }
             if is_changed {
-                kept.push(topic, keeps.iter().copied());
+                self.kept.push(topic, keeps.iter().copied());
             }
         }
-        if is_changed { Cow::Owned(kept) } else { Cow::Borrowed(target) }
+        if is_changed { Cow::Owned(self.kept.finish()) } else { Cow::Borrowed(target) }
     }
 
     /// Without what an earlier member has.
@@ -238,7 +239,7 @@ fn fill(
 ) {
     let mut free = free.iter().copied();
     let mut rest = Piece { place: UNWANTED, start: 0, end: 0 };
-    let mut given = Vec::new();
+    let (mut given, mut builder) = (Vec::new(), Builder::default());
     for (index, quota) in unfilled {
         given.clear();
         let mut quota = u32::try_from(*quota).unwrap_or(u32::MAX);
@@ -254,7 +255,12 @@ fn fill(
         }
         let Some(target) = targets.get_mut(*index).filter(|_| !given.is_empty()) else { continue };
         given.sort_unstable();
-        let more = spec.partitions(&given);
-        *target = Cow::Owned(if target.is_empty() { more } else { target.merged(&more) });
+        spec.push(&given, &mut builder);
+        let mut all = builder.finish();
+        if !target.is_empty() {
+            builder.push_merged(target, &all);
+            all = builder.finish();
+        }
+        *target = Cow::Owned(all);
     }
 }

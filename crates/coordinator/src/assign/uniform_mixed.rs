@@ -3,8 +3,11 @@
 //! subscriber of a topic. That is balanced for each topic, but not always as a whole.
 //!
 //! Members of the same subscription stand in one [`Queue`] by load, and the subscribers of a topic are the queues of its
-//! subscriptions. Cost: O(members × log(members) + topics of the subscriptions + partitions × log(subscriptions of a
-//! topic)), and for each topic from which something moves in a round of balancing O(subscribers × log(subscribers)).
+//! subscriptions. Targets are gathered by member from the owners of all partitions, and most have the [`Shape`] of one
+//! that came before, so that nobody looks for the topic of each partition.
+//!
+//! Cost: O(members × log(members) + topics of the subscriptions + partitions × log(subscriptions of a topic)), and for
+//! each topic from which something moves in a round of balancing O(subscribers × log(subscribers)).
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -13,12 +16,15 @@ use std::collections::binary_heap::PeekMut;
 use std::ops::Range;
 
 use super::levels::{Levels, Load, Spread};
-use super::partitions::{Kinds, PartitionSpec, Place, Subscription};
+use super::partition_set::{Outline, Recent};
+use super::partitions::{Kinds, PartitionSpec, Place, Span, Spans, Subscriber, Subscription};
 use super::queue::{Queue, Turn};
-use super::table::Table;
+use super::table::{Lists, Table};
 use super::{Member, Owner, Partitions, id};
 use wire::Uuid;
 
+/// Topics that are looked at one by one, before a search.
+const NEAR: usize = 8;
 /// Rounds of balancing.
 const ROUNDS_MAX: usize = 16;
 
@@ -29,14 +35,14 @@ pub(super) fn assign<'a>(spec: &PartitionSpec<'a>) -> Vec<Cow<'a, Partitions>> {
     let order = mixed.order(&subscribers);
     mixed.fill_all(&order);
     mixed.balance(&order);
-    mixed.targets()
+    mixed.targets(&subscribed)
 }
 
 struct Mixed<'s, 'a> {
     spec: &'s PartitionSpec<'a>,
     kinds: Kinds,
-    starts: Table<Place, usize>,
-    /// Those of a topic from its start on.
+    spans: Table<Place, Span>,
+    /// By the number of the partition.
     owners: Vec<Owner>,
     /// Partitions of each topic that nobody has.
     free: Table<Place, u32>,
@@ -49,47 +55,56 @@ struct Mixed<'s, 'a> {
 impl<'s, 'a> Mixed<'s, 'a> {
     /// Each member keeps what it has of the topics that it subscribes to.
     fn new(spec: &'s PartitionSpec<'a>, subscribed: &Table<Subscription, &[Place]>, kinds: Kinds) -> Self {
-        let starts = spec.starts();
+        let spans = spec.spans();
         let mut mixed = Self {
             spec,
             kinds,
-            owners: vec![Owner::NOBODY; starts.rows().last().copied().unwrap_or(0)],
-            starts,
+            owners: vec![Owner::NOBODY; spans.rows().last().map_or(0, |it| it.end as usize)],
+            spans,
             free: Table::new(spec.topics.rows().iter().map(|it| it.partitions).collect()),
             size: Table::filled(spec.members.len(), 0),
             is_changed: Table::filled(spec.members.len(), false),
         };
+        let mut spans = Spans::new(spec, subscribed);
         for (member, subscriber) in (0..).map(Member).zip(spec.members.rows()) {
-            mixed.is_changed[member] = subscriber.target.is_none();
-            let mut finder = spec.finder(subscribed[subscriber.subscription]);
-            for (topic, partitions) in subscriber.target.into_iter().flatten() {
-                let kept = finder.find(topic).map_or(0, |place| mixed.keep(member, place, partitions));
-                mixed.size[member] += kept;
-                mixed.is_changed[member] |= kept as usize != partitions.len();
+            match subscriber.target {
+                Some(target) => mixed.keep(member, target, spans.of(target, subscriber.subscription)),
+                None => mixed.is_changed[member] = true,
             }
+        }
+        if spec.members.rows().iter().any(|it| it.target.is_some()) {
+            mixed.count_free();
         }
         mixed
     }
 
-    /// How many are this member's and exist.
-    fn keep(&mut self, member: Member, place: Place, partitions: &[i32]) -> u32 {
-        let range = self.range(place);
-        let owners = self.owners.get_mut(range).unwrap_or_default();
+    /// What nobody has yet and exists.
+    fn keep(&mut self, member: Member, target: &Partitions, spans: &[Span]) {
         let mut kept = 0;
-        for partition in partitions {
-            let owner = usize::try_from(*partition).ok().and_then(|it| owners.get_mut(it));
-            if let Some(owner) = owner.filter(|it| **it == Owner::NOBODY) {
-                *owner = member.into();
-                kept += 1;
+        for (span, (_, partitions)) in spans.iter().zip(target) {
+            let owners = self.owners.get_mut(span.start as usize..span.end as usize).unwrap_or_default();
+            for partition in partitions {
+                let owner = usize::try_from(*partition).ok().and_then(|it| owners.get_mut(it));
+                if let Some(owner) = owner.filter(|it| **it == Owner::NOBODY) {
+                    *owner = member.into();
+                    kept += 1;
+                }
             }
         }
-        self.free[place] -= kept;
-        kept
+        self.size[member] = kept;
+        self.is_changed[member] = kept as usize != target.count();
+    }
+
+    fn count_free(&mut self) {
+        for place in (0..id(self.spec.topics.len())).map(Place) {
+            let free = self.owners(place).iter().filter(|it| **it == Owner::NOBODY).count();
+            self.free[place] = id(free);
+        }
     }
 
     fn range(&self, place: Place) -> Range<usize> {
-        let start = self.starts[place];
-        start..start + self.spec.topics[place].partitions as usize
+        let span = self.spans[place];
+        span.start as usize..span.end as usize
     }
 
     fn owners(&self, place: Place) -> &[Owner] {
@@ -130,17 +145,11 @@ impl<'s, 'a> Mixed<'s, 'a> {
         let mut filling = Filling { queues: Table::new(queues), ..Filling::default() };
         for place in order.iter().filter(|it| self.free[**it] > 0) {
             let subscriptions = &self.kinds.subscriptions[self.kinds.of[*place]];
-            filling.begin(subscriptions);
-            let start = self.starts[*place];
-            let end = start + self.spec.topics[*place].partitions as usize;
-            for owner in self.owners.get_mut(start..end).unwrap_or_default() {
-                if *owner == Owner::NOBODY {
-                    let Some(member) = filling.least(&mut self.size) else { break };
-                    *owner = member.into();
-                    self.is_changed[member] = true;
-                }
-            }
-            filling.end(&self.size);
+            let span = self.spans[*place];
+            let owners = self.owners.get_mut(span.start as usize..span.end as usize).unwrap_or_default();
+            let free = owners.iter_mut().filter(|it| **it == Owner::NOBODY);
+            let given_to = |member: Member| self.is_changed[member] = true;
+            filling.fill(subscriptions, free, self.free[*place], &mut self.size, given_to);
         }
     }
 
@@ -224,42 +233,88 @@ impl<'s, 'a> Mixed<'s, 'a> {
         is_moved
     }
 
-    fn targets(self) -> Vec<Cow<'a, Partitions>> {
-        let mut targets: Table<Member, _> = Table::new(
-            (0..).map(Member).zip(self.spec.members.rows()).map(|it| self.begun(it.0, it.1.target)).collect(),
-        );
-        if self.is_changed.rows().contains(&true) {
-            for (topic, start) in self.spec.topics.rows().iter().zip(self.starts.rows()) {
-                let owners = self.owners.get(*start..).unwrap_or_default();
-                for (partition, owner) in (0..topic.partitions).zip(owners) {
-                    if let Some(member) = owner.member()
-                        && self.is_changed[member]
-                        && let Cow::Owned(target) = &mut targets[member]
-                    {
-                        target.push(topic.id, [partition.cast_signed()]);
-                    }
-                }
+    fn targets(self, subscribed: &Table<Subscription, &[Place]>) -> Vec<Cow<'a, Partitions>> {
+        let changed = self.of_changed();
+        let (mut shapes, mut partitions) = (Recent::default(), Vec::new());
+        let mut target = |member: Member, subscriber: &Subscriber<'a>| {
+            let known = subscriber.target.filter(|_| !self.is_changed[member]);
+            if let Some(known) = known {
+                return Cow::Borrowed(known);
             }
-        }
-        let known = self.spec.members.rows().iter().map(|it| it.target);
-        let settled = targets.into_rows().into_iter().zip(known);
-        settled
-            .map(|(target, known)| match (target, known) {
-                // It may have lost one and got it back.
-                (Cow::Owned(target), Some(known)) if target == *known => Cow::Borrowed(known),
-                (target, _) => target,
-            })
-            .collect()
+            let numbers = changed.of(member);
+            let new = || self.shape(numbers, subscribed[subscriber.subscription]);
+            let shape = shapes.find(|it: &Shape| it.fits(numbers), new);
+            partitions.clear();
+            shape.write(numbers, &mut partitions);
+            // It may have lost one and got it back.
+            Partitions::known_or(subscriber.target, &mut shape.outline, &partitions)
+        };
+        (0..).map(Member).zip(self.spec.members.rows()).map(|it| target(it.0, it.1)).collect()
     }
 
-    /// The target of a member as it was, or an empty one that is filled.
-    fn begun(&self, member: Member, known: Option<&'a Partitions>) -> Cow<'a, Partitions> {
-        match known {
-            Some(known) if !self.is_changed[member] => Cow::Borrowed(known),
-            Some(_) | None => {
-                let count = self.size[member] as usize;
-                Cow::Owned(Partitions::with_capacity(count.min(self.spec.topics.len()), count))
-            }
+    /// The numbers of the partitions of members that are changed. Gathered by member and not by topic, so that each
+    /// target is written from front to end.
+    fn of_changed(&self) -> Lists<Member, u32> {
+        let sizes = self.size.rows().iter().zip(self.is_changed.rows());
+        let lens = sizes.map(|(size, is_changed)| if *is_changed { *size } else { 0 });
+        let owned = (0..).zip(&self.owners).filter_map(|(number, owner)| Some((owner.member()?, number)));
+        Lists::sized(lens, 0, owned.filter(|it| self.is_changed[it.0]))
+    }
+
+    /// That of partitions of some of these topics. Numbers and topics ascend.
+    fn shape(&self, mut numbers: &[u32], mut places: &[Place]) -> Shape {
+        let (mut topics, mut outline, mut close) = (Vec::new(), Vec::new(), 0);
+        while let Some(first) = numbers.first() {
+            let is_before = |place: &Place| self.spans[*place].end <= *first;
+            // Mostly the next topic, or one near it.
+            let near = places.iter().take(NEAR).take_while(|it| is_before(it)).count();
+            let at = if near < NEAR { near } else { places.partition_point(is_before) };
+            places = places.get(at..).unwrap_or_default();
+            let Some(place) = places.first() else { break };
+            let span = self.spans[*place];
+            let count = numbers.iter().take_while(|it| **it < span.end).count();
+            numbers = numbers.get(count..).unwrap_or_default();
+            close += id(count);
+            topics.push((span, close));
+            outline.push((self.spec.topics[*place].id, close));
+        }
+        Shape { topics, outline: outline.into() }
+    }
+}
+
+/// The topics of a target, and how many partitions it has of each.
+#[derive(Debug)]
+struct Shape {
+    /// And where the partitions of each end.
+    topics: Vec<(Span, u32)>,
+    outline: Outline,
+}
+
+impl Shape {
+    /// Whether partitions of these numbers, which ascend, are of so many of these topics.
+    fn fits(&self, numbers: &[u32]) -> bool {
+        let mut start = 0;
+        self.topics.last().map_or(0, |it| it.1) as usize == numbers.len()
+            && self.topics.iter().all(|(span, close)| {
+                let ends = (numbers.get(start), numbers.get(*close as usize - 1));
+                start = *close as usize;
+                matches!(ends, (Some(first), Some(last)) if span.start <= *first && *last < span.end)
+            })
+    }
+
+    fn write(&self, numbers: &[u32], partitions: &mut Vec<i32>) {
+        if self.topics.len() == numbers.len() {
+            let of = |(number, (span, _)): (&u32, &(Span, u32))| (number - span.start).cast_signed();
+            partitions.extend(numbers.iter().zip(&self.topics).map(of));
+            return;
+        }
+        let mut rest = numbers;
+        for (span, close) in &self.topics {
+            let Some((own, others)) = rest.split_at_checked(*close as usize - partitions.len()) else {
+                return;
+            };
+            partitions.extend(own.iter().map(|it| (it - span.start).cast_signed()));
+            rest = others;
         }
     }
 }
@@ -279,48 +334,76 @@ struct Filling {
     heads: BinaryHeap<Reverse<(Load, Subscription)>>,
     /// Who is out of the queues, in that order.
     given: Vec<(Turn, Subscription)>,
-    /// The next of them in this round.
-    next: usize,
-    level: u32,
 }
 
 impl Filling {
-    fn begin(&mut self, subscriptions: &[Subscription]) {
+    /// `free` are `count` partitions.
+    fn fill<'o>(
+        &mut self,
+        subscriptions: &[Subscription],
+        mut free: impl Iterator<Item = &'o mut Owner>,
+        count: u32,
+        size: &mut Table<Member, u32>,
+        mut given_to: impl FnMut(Member),
+    ) {
+        let mut give = |member: Member| {
+            free.next().into_iter().for_each(|it| *it = member.into());
+            size[member] += 1;
+        };
+        if let [only] = subscriptions
+            && self.queues[*only].has_least_loaded(count)
+        {
+            self.queues[*only].serve(count, |member| {
+                give(member);
+                given_to(member);
+            });
+            return;
+        }
+        let level = self.rounds(subscriptions, count, give);
+        // Each has as many as the level or one more, and nobody in the queues has fewer.
+        for (turn, subscription) in self.given.drain(..) {
+            given_to(turn.member);
+            self.queues[subscription].push(turn, size[turn.member], level);
+        }
+    }
+
+    /// The level of the last round.
+    fn rounds(
+        &mut self,
+        subscriptions: &[Subscription],
+        mut count: u32,
+        mut give: impl FnMut(Member),
+    ) -> u32 {
         self.heads.clear();
         for subscription in subscriptions {
             let head = self.queues[*subscription].first().map(|it| Reverse((it, *subscription)));
             self.heads.extend(head);
         }
-        self.level = self.heads.peek().map_or(0, |it| it.0.0.size());
-        self.next = 0;
-    }
-
-    /// Who gets the next one.
-    fn least(&mut self, size: &mut Table<Member, u32>) -> Option<Member> {
-        let member = loop {
-            if let Some((turn, _)) = self.given.get(self.next) {
-                break turn.member;
+        let mut level = self.heads.peek().map_or(0, |it| it.0.0.size());
+        loop {
+            for (turn, _) in self.given.iter().take(count as usize) {
+                give(turn.member);
             }
-            if let Some((turn, subscription)) = self.pull() {
+            count = count.saturating_sub(id(self.given.len()));
+            while count > 0
+                && let Some((turn, subscription)) = self.pull(level)
+            {
                 self.given.push((turn, subscription));
-                break turn.member;
+                give(turn.member);
+                count -= 1;
             }
-            if self.given.is_empty() {
-                return None;
+            if count == 0 || self.given.is_empty() {
+                return level;
             }
-            self.level += 1;
-            self.next = 0;
-        };
-        self.next += 1;
-        size[member] += 1;
-        Some(member)
+            level += 1;
+        }
     }
 
-    /// The next who had no more than the level.
-    fn pull(&mut self) -> Option<(Turn, Subscription)> {
+    /// The next who has no more than the level.
+    fn pull(&mut self, level: u32) -> Option<(Turn, Subscription)> {
         let mut head = self.heads.peek_mut()?;
         let Reverse((load, subscription)) = *head;
-        if load.size() > self.level {
+        if load.size() > level {
             return None;
         }
         let queue = &mut self.queues[subscription];
@@ -330,12 +413,5 @@ impl Filling {
             None => drop(PeekMut::pop(head)),
         }
         Some((turn, subscription))
-    }
-
-    /// Back into the queues: each has as many as the level or one more, and nobody in them has fewer.
-    fn end(&mut self, size: &Table<Member, u32>) {
-        for (turn, subscription) in self.given.drain(..) {
-            self.queues[subscription].push(turn, size[turn.member], self.level);
-        }
     }
 }

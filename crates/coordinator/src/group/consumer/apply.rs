@@ -112,8 +112,9 @@ impl ConsumerGroup {
             self.targets.remove(member_id);
             return;
         };
-        let target =
+        let mut target =
             partitions(value.topic_partitions.iter().map(|it| (it.topic_id, it.partitions.as_slice())));
+        self.outlines.share(&mut target);
         self.targets.insert(member_id.detach(), target);
     }
 

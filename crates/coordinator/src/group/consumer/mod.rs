@@ -41,6 +41,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use crate::assign::Outlines;
 use crate::group::member_epoch::AWAY;
 use crate::group::roll::Roll;
 use crate::machine::Millis;
@@ -87,6 +88,8 @@ pub struct ConsumerGroup {
     subscriptions: Subscriptions,
     /// Sets of topics that members name, with how many do.
     topic_names: BTreeMap<Arc<BTreeSet<Str>>, usize>,
+    /// Of the targets that came last.
+    outlines: Outlines,
     holders: Holders,
     /// How many members are stable, by their epoch.
     stable: BTreeMap<i32, usize>,
@@ -223,6 +226,7 @@ impl Default for ConsumerGroup {
             has_partition_metadata: false,
             members: Roll::default(),
             targets: Roll::default(),
+            outlines: Outlines::default(),
             resolved: BTreeMap::new(),
             instances: BTreeMap::new(),
             subscriptions: Subscriptions::default(),

@@ -15,19 +15,16 @@ pub(in crate::group) fn partitions<'a>(topics: impl IntoIterator<Item = (Uuid, &
     let in_form = topics.iter().all(|it| it.1.is_sorted_by(|a, b| a < b));
     if in_form && topics.is_sorted_by(|a, b| a.0 < b.0) {
         // As our own records have them.
-        let mut all = Partitions::with_capacity(topics.len(), topics.iter().map(|it| it.1.len()).sum());
-        topics.iter().for_each(|(topic, list)| all.push(*topic, list.iter().copied()));
-        return all;
+        return topics.into_iter().map(|(topic, list)| (topic, list.iter().copied())).collect();
     }
     topics.sort_by_key(|it| it.0);
-    let mut all = Partitions::new();
-    for same in topics.chunk_by(|a, b| a.0 == b.0) {
+    let merged = |same: &[(Uuid, &[i32])]| {
         let mut list: Vec<i32> = same.iter().flat_map(|it| it.1).copied().collect();
         list.sort_unstable();
         list.dedup();
-        same.first().into_iter().for_each(|it| all.push(it.0, list.iter().copied()));
-    }
-    all
+        Some((same.first()?.0, list))
+    };
+    topics.chunk_by(|a, b| a.0 == b.0).filter_map(merged).collect()
 }
 
 /// Partitions that the coordinator granted, each with the assignment epoch at which it was, against
